@@ -1,0 +1,95 @@
+import { ClaimLost, WorkerShutdown } from '../domain/errors.js';
+import { parseJob, type ClaimedJob } from '../domain/job.js';
+import { recordError, type Outcome } from '../domain/outcome.js';
+import { retryDelay } from '../domain/retry-policy.js';
+import type { Bell } from './bell.js';
+import type { Settler } from './settler.js';
+import type { Handler, WorkerContext } from './worker-context.js';
+
+interface Run {
+  readonly job: ClaimedJob;
+  readonly startedAt: number;
+  readonly controller: AbortController;
+}
+
+// A handler that heeds its signal gets this long to end.
+const ABORT_GRACE = 250;
+
+/** Runs handlers and turns what comes back into outcomes. */
+export class Dispatcher {
+  private readonly running = new Set<Run>();
+
+  constructor(
+    private readonly context: WorkerContext,
+    private readonly settler: Settler,
+    /** Rung when a slot becomes free. */
+    readonly freed: Bell,
+  ) {}
+
+  get free(): number {
+    return this.context.options.concurrency - this.running.size;
+  }
+
+  run(jobs: readonly ClaimedJob[]): void {
+    for (const job of jobs) {
+      const run = { job, startedAt: performance.now(), controller: new AbortController() };
+      this.running.add(run);
+      void this.attempt(run).then((outcome) => this.finish(run, outcome));
+    }
+  }
+
+  /** Gives back jobs that have not begun. */
+  release(jobs: readonly ClaimedJob[]): void {
+    for (const { id, claimId } of jobs) this.settler.add({ id, claimId, outcome: { type: 'released' }, duration: 0 });
+  }
+
+  /** Tells the handlers of a lost claim. What they return is refused by the fence, not here. */
+  abortClaim(claimId: string): void {
+    for (const run of this.running) if (run.job.claimId === claimId) run.controller.abort(new ClaimLost(claimId));
+  }
+
+  /** Lets handlers end within `timeout`, then aborts them and gives their jobs back. */
+  async drain(timeout: number): Promise<void> {
+    await this.idle(timeout);
+    if (this.running.size === 0) return;
+    this.context.observe({ type: 'aborted', jobs: [...this.running].map(({ job }) => job) });
+    for (const { controller } of this.running) controller.abort(new WorkerShutdown());
+    await this.idle(ABORT_GRACE);
+    for (const run of this.running) this.finish(run, { type: 'released' });
+  }
+
+  private async idle(timeout: number): Promise<void> {
+    const expired = AbortSignal.timeout(timeout);
+    while (this.running.size > 0 && !expired.aborted) {
+      await this.freed.wait(timeout, expired);
+      this.freed.take();
+    }
+  }
+
+  private async attempt(run: Run): Promise<Outcome> {
+    const { job, controller } = run;
+    const handler = this.context.handlers.get(job.entrypoint);
+    if (handler === undefined) return { type: 'released' };
+    try {
+      await handler.run(parseJob(job), { signal: controller.signal, claimId: job.claimId });
+      return { type: 'successful' };
+    } catch (error) {
+      return judge(run, handler, error);
+    }
+  }
+
+  private finish(run: Run, outcome: Outcome): void {
+    if (!this.running.delete(run)) return; // it ended after its job was given back
+    const { job, startedAt } = run;
+    this.context.observe({ type: 'ended', job, outcome });
+    this.settler.add({ id: job.id, claimId: job.claimId, outcome, duration: performance.now() - startedAt });
+    this.freed.ring();
+  }
+}
+
+function judge({ job, controller }: Run, handler: Handler, thrown: unknown): Outcome {
+  if (controller.signal.reason instanceof WorkerShutdown) return { type: 'released' };
+  const error = recordError(thrown);
+  if (job.attempt >= job.maxAttempts) return { type: 'failed', error };
+  return { type: 'retried', delay: retryDelay(handler.retry, job.attempt, Math.random()), error };
+}

@@ -1,0 +1,23 @@
+import type { Outcome } from '../domain/outcome.js';
+import type { ClaimedJob } from '../domain/job.js';
+import type { DissolvedJob } from '../sql/claims.js';
+
+/** What a worker tells about itself: logged by the Nest layer, awaited by tests. */
+export type WorkerEvent =
+  | { readonly type: 'listening' }
+  | { readonly type: 'claimed'; readonly jobs: readonly ClaimedJob[] }
+  | { readonly type: 'ended'; readonly job: ClaimedJob; readonly outcome: Outcome }
+  /** Outcomes were written. */
+  | { readonly type: 'settled'; readonly ids: readonly string[] }
+  /** Outcomes were refused, because the jobs have been given to others. */
+  | { readonly type: 'refused'; readonly ids: readonly string[] }
+  | { readonly type: 'claim-lost'; readonly claimId: string }
+  | { readonly type: 'dissolved'; readonly jobs: readonly DissolvedJob[] }
+  /** Handlers did not end within `shutdownTimeout` and were aborted. */
+  | { readonly type: 'aborted'; readonly jobs: readonly ClaimedJob[] }
+  | { readonly type: 'error'; readonly task: WorkerTask; readonly error: unknown };
+
+/** The long-running parts, by what fails in them. */
+export type WorkerTask = 'claim' | 'settle' | 'beat' | 'dissolve' | 'listen';
+
+export type WorkerObserver = (event: WorkerEvent) => void;

@@ -1,0 +1,52 @@
+import type { EntityManager } from 'typeorm';
+import { publicToken } from '../tokens.js';
+
+/** Options of one job. */
+export interface EnqueueOptions {
+  /** Higher runs first; a 32-bit integer. @default 0 */
+  priority?: number | undefined;
+  /** Milliseconds from now, by the database's clock. @default 0 */
+  delay?: number | undefined;
+  /** The moment from which the job is due; one that is past means now. Not together with `delay`. */
+  runAt?: Date | undefined;
+  /** Any JSON object that travels beside the payload. @default {} */
+  headers?: Readonly<Record<string, unknown>> | undefined;
+  /** Attempts in all. @default the `retry.maxAttempts` of its entrypoint */
+  maxAttempts?: number | undefined;
+}
+
+/** Where jobs are written. */
+export interface EnqueueTarget {
+  /** The manager of your transaction: the jobs are committed, or rolled back, with it. @default a transaction of their own */
+  manager?: EntityManager | undefined;
+}
+
+/** A job for `enqueueMany`. */
+export interface JobInput extends EnqueueOptions {
+  entrypoint: string;
+  /** Anything that `JSON.stringify` can write. `undefined` stays `undefined`. */
+  payload?: unknown;
+}
+
+export interface EnqueuedJob {
+  /** A bigint in decimal digits. */
+  readonly id: string;
+}
+
+/** Enqueues jobs. Inject it by type; `@InjectPgQueue(name)` is that of a named queue. */
+export interface PgQueueProducer {
+  /**
+   * Enqueues one job. When it resolves, the job is committed, or written in the transaction of `manager`.
+   * @param payload anything that `JSON.stringify` can write; the handler gets it through JSON and back. `undefined` stays `undefined`
+   * @throws InvalidOptionError, InvalidPayloadError, ManagerError, QueueClosedError
+   */
+  enqueue(entrypoint: string, payload?: unknown, options?: EnqueueOptions & EnqueueTarget): Promise<EnqueuedJob>;
+
+  /**
+   * Enqueues any number of jobs in one statement: all or none. The results are in the order of the jobs.
+   * @throws as `enqueue`, naming the index of the job
+   */
+  enqueueMany(jobs: readonly JobInput[], target?: EnqueueTarget): Promise<EnqueuedJob[]>;
+}
+
+export const PgQueueProducer = publicToken<PgQueueProducer>('PgQueueProducer');

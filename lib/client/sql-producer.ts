@@ -1,0 +1,79 @@
+import type { DataSource, EntityManager } from 'typeorm';
+import { ManagerError, QueueClosedError, InvalidOptionError } from '../domain/errors.js';
+import { managerDatabase, type Database } from '../sql/database.js';
+import { insertJobs } from '../sql/enqueue.js';
+import type { Names } from '../sql/names.js';
+import { toNewJob } from './new-job.js';
+import type { EnqueuedJob, EnqueueOptions, EnqueueTarget, JobInput, PgQueueProducer } from './producer.js';
+
+export interface ProducerContext {
+  readonly queue: string;
+  readonly dataSource: DataSource;
+  readonly db: Database;
+  readonly names: Names;
+  readonly notify: boolean;
+}
+
+/** The producer over SQL. */
+export class SqlProducer implements PgQueueProducer {
+  private closed = false;
+
+  constructor(private readonly context: ProducerContext) {}
+
+  async enqueue(entrypoint: string, payload?: unknown, options: EnqueueOptions & EnqueueTarget = {}): Promise<EnqueuedJob> {
+    const { manager, ...rest } = options;
+    const [job] = await this.insert([{ ...rest, entrypoint, payload }], manager, () => 'enqueue');
+    if (job === undefined) throw new Error('The insert returned no id');
+    return job;
+  }
+
+  enqueueMany(jobs: readonly JobInput[], target: EnqueueTarget = {}): Promise<EnqueuedJob[]> {
+    return this.insert(jobs, target.manager, (index) => `jobs[${index}]`);
+  }
+
+  /** From now on a typed error answers. */
+  close(): void {
+    this.closed = true;
+  }
+
+  private async insert(
+    jobs: readonly JobInput[],
+    manager: EntityManager | undefined,
+    where: (index: number) => string,
+  ): Promise<EnqueuedJob[]> {
+    if (this.closed) throw new QueueClosedError(this.context.queue);
+    if (!Array.isArray(jobs)) throw new InvalidOptionError('jobs', jobs, 'an array');
+    const rows = jobs.map((job, index) => toNewJob(job, where(index)));
+    const db = await this.target(manager);
+    if (rows.length === 0) return [];
+    const ids = await insertJobs(db, this.context.names, rows, this.context.notify);
+    return ids.map((id) => ({ id }));
+  }
+
+  // A manager without a query runner, such as dataSource.manager, has no transaction: TypeORM takes any free connection, and so do we.
+  private async target(manager: EntityManager | undefined): Promise<Database> {
+    if (manager === undefined) return this.context.db;
+    this.checkManager(manager);
+    return (await managerDatabase(manager)) ?? this.context.db;
+  }
+
+  private checkManager(manager: EntityManager): void {
+    if (manager['@instanceof'] !== Symbol.for('EntityManager')) {
+      throw new ManagerError('The option manager is no EntityManager. Give the one that transaction() hands to its callback');
+    }
+    if (ownerOf(manager) !== this.context.dataSource) {
+      throw new ManagerError(
+        `The manager belongs to another DataSource than the queue '${this.context.queue}', so they can't share a transaction. ` +
+          `Use a manager of the queue's DataSource, or set the option dataSource or dataSourceToken of PgQueueModule`,
+      );
+    }
+    if (manager.queryRunner?.isReleased === true) {
+      throw new ManagerError('The transaction of the manager is over. Enqueue inside the callback of transaction(), and await it there');
+    }
+  }
+}
+
+// TypeORM 1 renamed the property.
+function ownerOf(manager: EntityManager): DataSource {
+  return 'dataSource' in manager ? manager.dataSource : (manager as { connection: DataSource }).connection;
+}

@@ -1,0 +1,105 @@
+/** What every error of this package extends. `code` is stable: match on it rather than on a class or a message. */
+export class PgQueueError extends Error {
+  constructor(
+    readonly code: string,
+    message: string,
+    options?: { cause?: unknown },
+  ) {
+    super(message, options);
+    this.name = new.target.name;
+  }
+}
+
+/** An option has a value that can't work. `PGQUEUE_INVALID_OPTION`. */
+export class InvalidOptionError extends PgQueueError {
+  constructor(
+    readonly option: string,
+    readonly value: unknown,
+    expected: string,
+  ) {
+    super('PGQUEUE_INVALID_OPTION', `${option} is ${show(value)}; expected ${expected}`);
+  }
+}
+
+/** A payload or the headers of a job can't be written as JSON. `PGQUEUE_INVALID_PAYLOAD`. */
+export class InvalidPayloadError extends PgQueueError {
+  constructor(entrypoint: string, what: string, options?: { cause?: unknown }) {
+    super('PGQUEUE_INVALID_PAYLOAD', `A job of '${entrypoint}' can't be stored: ${what}`, options);
+  }
+}
+
+/** No DataSource can be used, or none can be chosen. `PGQUEUE_DATA_SOURCE`. */
+export class DataSourceError extends PgQueueError {
+  constructor(message: string, options?: { cause?: unknown }) {
+    super('PGQUEUE_DATA_SOURCE', message, options);
+  }
+}
+
+/** The `manager` given to an enqueue can't carry it: another database's, or its transaction is over. `PGQUEUE_MANAGER`. */
+export class ManagerError extends PgQueueError {
+  constructor(message: string) {
+    super('PGQUEUE_MANAGER', message);
+  }
+}
+
+export type SchemaErrorCode = 'PGQUEUE_SCHEMA_MISSING' | 'PGQUEUE_SCHEMA_NEWER' | 'PGQUEUE_SCHEMA_DENIED';
+
+/** The queue's schema is missing or older, is newer than this package knows, or may not be used by this role. */
+export class SchemaError extends PgQueueError {
+  declare readonly code: SchemaErrorCode;
+  constructor(code: SchemaErrorCode, message: string, options?: { cause?: unknown }) {
+    super(code, message, options);
+  }
+}
+
+/** `@Entrypoint()` is used where it can't work, or two handlers share a name. `PGQUEUE_INVALID_ENTRYPOINT`. */
+export class InvalidEntrypointError extends PgQueueError {
+  constructor(message: string) {
+    super('PGQUEUE_INVALID_ENTRYPOINT', message);
+  }
+}
+
+/** Two modules share a queue's name. `PGQUEUE_DUPLICATE_QUEUE`. */
+export class DuplicateQueueError extends PgQueueError {
+  constructor(name: string) {
+    super(
+      'PGQUEUE_DUPLICATE_QUEUE',
+      `PgQueueModule is imported twice with the name '${name}'. Import it once (it is global), ` +
+        `or give the second one a name of its own: PgQueueModule.forRoot({ name: 'reports' })`,
+    );
+  }
+}
+
+/** The queue was used after the application has shut down. `PGQUEUE_CLOSED`. */
+export class QueueClosedError extends PgQueueError {
+  constructor(name: string) {
+    super('PGQUEUE_CLOSED', `The queue '${name}' is closed: its application has shut down`);
+  }
+}
+
+/** Reason of `context.signal`: another worker may have taken over this job. What the handler returns is not recorded. */
+export class ClaimLost extends PgQueueError {
+  constructor(readonly claimId: string) {
+    super('PGQUEUE_CLAIM_LOST', `Claim ${claimId} was lost: its heartbeat came too late, so its jobs were given away`);
+  }
+}
+
+/** Reason of `context.signal`: the worker stops and `shutdownTimeout` is over. The job goes back to the queue. */
+export class WorkerShutdown extends PgQueueError {
+  constructor() {
+    super('PGQUEUE_WORKER_SHUTDOWN', 'The worker is shutting down; the job goes back to the queue');
+  }
+}
+
+const SHOWN_LENGTH = 80;
+
+function show(value: unknown): string {
+  if (typeof value === 'string') return shorten(JSON.stringify(value));
+  if (typeof value === 'function') return `a function`;
+  if (typeof value === 'object' && value !== null) return Array.isArray(value) ? 'an array' : 'an object';
+  return shorten(String(value));
+}
+
+function shorten(text: string): string {
+  return text.length > SHOWN_LENGTH ? `${text.slice(0, SHOWN_LENGTH)}… (${text.length} characters)` : text;
+}

@@ -1,0 +1,49 @@
+/** A job as its handler gets it. */
+export interface Job<Payload = unknown> {
+  /** A bigint in decimal digits, so that no id loses precision. */
+  readonly id: string;
+  readonly entrypoint: string;
+  /** What was enqueued, through JSON and back. `undefined` when nothing was given. */
+  readonly payload: Payload;
+  /** 1 for the first attempt. */
+  readonly attempt: number;
+  readonly maxAttempts: number;
+  /** Higher runs first. */
+  readonly priority: number;
+  readonly headers: JobHeaders;
+  readonly createdAt: Date;
+  /** The time from which this attempt was due. */
+  readonly runAt: Date;
+}
+
+/** Any JSON that travels beside the payload, such as a trace context. */
+export type JobHeaders = Readonly<Record<string, unknown>>;
+
+/** A claimed row: a job whose JSON is not parsed yet. */
+export interface ClaimedJob {
+  readonly id: string;
+  readonly claimId: string;
+  readonly entrypoint: string;
+  readonly attempt: number;
+  readonly maxAttempts: number;
+  readonly priority: number;
+  readonly payload: string | null;
+  readonly headers: string | null;
+  readonly createdAt: Date;
+  readonly runAt: Date;
+}
+
+/** Throws what `JSON.parse` throws. */
+export function parseJob(row: ClaimedJob): Job {
+  return {
+    id: row.id,
+    entrypoint: row.entrypoint,
+    payload: row.payload === null ? undefined : (JSON.parse(row.payload) as unknown),
+    attempt: row.attempt,
+    maxAttempts: row.maxAttempts,
+    priority: row.priority,
+    headers: row.headers === null ? {} : (JSON.parse(row.headers) as JobHeaders),
+    createdAt: row.createdAt,
+    runAt: row.runAt,
+  };
+}

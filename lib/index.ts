@@ -1,0 +1,11 @@
+export { PgQueueModule, type PgQueueExtras } from './pg-queue.module.js';
+export { PgQueueProducer, type EnqueuedJob, type EnqueueOptions, type EnqueueTarget, type JobInput } from './client/producer.js';
+export { Entrypoint, type EntrypointName, type EntrypointOptions } from './nest/entrypoint.decorator.js';
+export { InjectPgQueue } from './nest/inject-pg-queue.decorator.js';
+export type { JobContext } from './nest/job-context.js';
+export { getPgQueueToken, PG_QUEUE_OPTIONS, type PublicToken } from './tokens.js';
+export { pgQueueMigrations } from './sql/migrations.js';
+export type { PgQueueOptions, WorkerOptions } from './options.js';
+export type { Job, JobHeaders } from './domain/job.js';
+export type { RetryPolicy } from './domain/retry-policy.js';
+export * from './domain/errors.js';

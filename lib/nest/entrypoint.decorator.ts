@@ -1,0 +1,63 @@
+import 'reflect-metadata';
+import { InvalidEntrypointError } from '../domain/errors.js';
+import type { RetryPolicy } from '../domain/retry-policy.js';
+
+/** How the jobs of one entrypoint are run. */
+export interface EntrypointOptions {
+  /** When to try again after the handler threw. @default 5 attempts, 1 s × 2ⁿ up to 5 min, ±10 % */
+  retry?: Partial<RetryPolicy> | undefined;
+  /** The named queue whose jobs it handles. @default the default queue */
+  queue?: string | undefined;
+}
+
+/** The name of an entrypoint, or a function that is called once at start: names from configuration, or of this host. */
+export type EntrypointName = string | (() => string);
+
+/** What the decorator leaves on a class, for the explorer. */
+export interface EntrypointMark {
+  readonly name: EntrypointName;
+  readonly methodName: string;
+  readonly options: EntrypointOptions;
+}
+
+const KEY = 'nestjs-pgqueue:entrypoints';
+
+/**
+ * Makes a method of a provider or a controller the handler of all jobs of that name. It gets `(job, context)`; when it returns,
+ * or its promise resolves, the job is done; when it throws, the job is tried again as `retry` says and then held as `failed`.
+ * A job may run more than once (a crash, a lost connection), so make it idempotent.
+ * @throws InvalidEntrypointError where it can't work
+ */
+export function Entrypoint(name: EntrypointName, options: EntrypointOptions = {}): MethodDecorator {
+  return (target, key, descriptor?: PropertyDescriptor) => {
+    const methodName = checkMethod(target, key, descriptor);
+    const marks = ownMarks(target);
+    Reflect.defineMetadata(KEY, [...marks, { name, methodName, options }], target);
+  };
+}
+
+/** The marks of a class and of those that it extends. A method that a subclass marks anew has only its new marks. */
+export function entrypointMarks(prototype: object): EntrypointMark[] {
+  const marks: EntrypointMark[] = [];
+  for (let each: object | null = prototype; each !== null; each = Object.getPrototypeOf(each) as object | null) {
+    const seen = new Set(marks.map(({ methodName }) => methodName));
+    marks.push(...ownMarks(each).filter(({ methodName }) => !seen.has(methodName)));
+  }
+  return marks;
+}
+
+// On the class and not on the function, where a decorator that wraps the method would hide it.
+function ownMarks(target: object): readonly EntrypointMark[] {
+  return (Reflect.getOwnMetadata(KEY, target) as EntrypointMark[] | undefined) ?? [];
+}
+
+function checkMethod(target: object, key: string | symbol, descriptor: PropertyDescriptor | undefined): string {
+  const owner = typeof target === 'function' ? target.name : target.constructor.name;
+  const refuse = (what: string) =>
+    new InvalidEntrypointError(`@Entrypoint() on ${owner}.${String(key)}: ${what}. Put it on an ordinary method`);
+  if (typeof target === 'function') throw refuse('it is static, and no instance of Nest has it');
+  if (typeof key === 'symbol') throw refuse('its name is a symbol');
+  if (descriptor?.get !== undefined || descriptor?.set !== undefined) throw refuse('it is an accessor');
+  if (typeof descriptor?.value !== 'function') throw refuse('it is a property');
+  return key;
+}

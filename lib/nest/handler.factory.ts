@@ -1,0 +1,45 @@
+import { Logger } from '@nestjs/common';
+import { ContextIdFactory, ModuleRef } from '@nestjs/core';
+import type { Handler } from '../claimer/worker-context.js';
+import { InvalidEntrypointError } from '../domain/errors.js';
+import type { Job } from '../domain/job.js';
+import type { RetryPolicy } from '../domain/retry-policy.js';
+import { resolveRetry } from '../options.js';
+import type { FoundEntrypoint } from './entrypoint.explorer.js';
+import type { JobContext } from './job-context.js';
+
+type Instance = Record<string, (job: Job, context: JobContext) => unknown>;
+
+/** Makes what a worker calls from a method that was found. */
+export function createHandler(found: FoundEntrypoint, defaults: RetryPolicy): Handler {
+  const { name, methodName, options, label } = found;
+  const logger = new Logger(name);
+  const instanceFor = instanceSource(found);
+  return {
+    entrypoint: name,
+    retry: resolveRetry(options.retry, defaults, `retry in @Entrypoint() on ${label}`),
+    run: async (job, control) => {
+      const instance = await instanceFor(job);
+      return instance[methodName]?.(job, { ...control, logger });
+    },
+  };
+}
+
+/** Where the instance comes from: a singleton is there, one of request or transient scope is made for each job. */
+function instanceSource({ wrapper, label }: FoundEntrypoint): (job: Job) => Instance | Promise<Instance> {
+  if (wrapper.isDependencyTreeStatic() && !wrapper.isTransient) {
+    const instance = wrapper.instance as Instance;
+    return () => instance;
+  }
+  const moduleRef = wrapper.host?.getProviderByKey<ModuleRef>(ModuleRef).instance;
+  if (moduleRef === undefined || wrapper.host?.controllers.has(wrapper.token) === true) {
+    throw new InvalidEntrypointError(
+      `The handler ${label} is in a controller of request scope, which Nest makes for HTTP requests only. Move it to a provider`,
+    );
+  }
+  return (job) => {
+    const contextId = ContextIdFactory.getByRequest(job);
+    moduleRef.registerRequestByContextId(job, contextId);
+    return moduleRef.resolve<Instance>(wrapper.token as string, contextId, { strict: true });
+  };
+}

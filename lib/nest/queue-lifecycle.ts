@@ -1,0 +1,72 @@
+import { Injectable, type OnApplicationBootstrap, type OnApplicationShutdown, type OnModuleDestroy } from '@nestjs/common';
+import { ModulesContainer } from '@nestjs/core';
+import { DuplicateQueueError, InvalidEntrypointError, InvalidOptionError } from '../domain/errors.js';
+import { EntrypointExplorer, type FoundEntrypoint } from './entrypoint.explorer.js';
+import { createHandler } from './handler.factory.js';
+import type { QueueRuntime } from './queue-runtime.js';
+
+/** Starts the workers of all queues after everything else of the application, and drains them before. */
+@Injectable()
+export class QueueLifecycle implements OnApplicationBootstrap, OnModuleDestroy, OnApplicationShutdown {
+  private readonly names = new Set<string>();
+  private readonly runtimes: QueueRuntime[] = [];
+  private started = false;
+
+  constructor(
+    modules: ModulesContainer,
+    private readonly explorer: EntrypointExplorer,
+  ) {
+    goLast(modules);
+  }
+
+  /** @throws DuplicateQueueError */
+  reserve(name: string): void {
+    if (this.names.has(name)) throw new DuplicateQueueError(name);
+    this.names.add(name);
+  }
+
+  add(runtime: QueueRuntime): void {
+    this.runtimes.push(runtime);
+  }
+
+  onApplicationBootstrap(): void {
+    if (this.started) return; // createMicroservice().init() runs its hooks twice
+    this.started = true;
+    const found = this.explorer.explore();
+    for (const each of found) this.checkQueue(each);
+    const starts = this.runtimes.map((runtime) => ({ runtime, handlers: handlersOf(runtime, found) }));
+    for (const { runtime, handlers } of starts) runtime.start(handlers);
+  }
+
+  async onModuleDestroy(): Promise<void> {
+    await Promise.all(this.runtimes.map((runtime) => runtime.stop()));
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    await Promise.all(this.runtimes.map((runtime) => runtime.close()));
+  }
+
+  private checkQueue({ queue, label }: FoundEntrypoint): void {
+    if (this.names.has(queue)) return;
+    const known = [...this.names].map((name) => `'${name}'`).join(', ');
+    throw new InvalidEntrypointError(`The handler ${label} is for the queue '${queue}', which no PgQueueModule has; there is ${known}`);
+  }
+}
+
+// Nest runs the hooks of modules by their distance from the root: bootstraps the nearest last and destroys it first.
+// The property is typed and not documented, so the tests run start and stop in many layouts on each major version.
+function goLast(modules: ModulesContainer): void {
+  for (const module of modules.values()) {
+    if (module.providers.has(QueueLifecycle)) module.distance = -1;
+  }
+}
+
+function handlersOf(runtime: QueueRuntime, found: readonly FoundEntrypoint[]) {
+  const mine = found.filter(({ queue }) => queue === runtime.name);
+  const only = runtime.options.worker === false ? undefined : runtime.options.worker.entrypoints;
+  const unknown = only?.find((name) => !mine.some((each) => each.name === name));
+  if (unknown !== undefined) {
+    throw new InvalidOptionError('PgQueueModule.worker.entrypoints', unknown, `names that have a handler: ${mine.map(({ name }) => name).join(', ')}`);
+  }
+  return mine.filter(({ name }) => only?.includes(name) ?? true).map((each) => createHandler(each, runtime.options.retry));
+}

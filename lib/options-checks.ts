@@ -1,0 +1,81 @@
+import { InvalidOptionError } from './domain/errors.js';
+
+/** Returns the value when it is right, and throws an `InvalidOptionError` naming `option` when it is not. */
+export type Check<T> = (value: unknown, option: string) => T;
+
+export function check<T>(isRight: (value: unknown) => value is T, expected: string): Check<T> {
+  return (value, option) => {
+    if (!isRight(value)) throw new InvalidOptionError(option, value, expected);
+    return value;
+  };
+}
+
+export const boolean = check((value): value is boolean => typeof value === 'boolean', 'true or false');
+
+export function number(min: number, max: number, unit = ''): Check<number> {
+  return numeric((value) => Number.isFinite(value), 'a number', min, max, unit);
+}
+
+export function integer(min: number, max: number, unit = ''): Check<number> {
+  return numeric((value) => Number.isInteger(value), 'a whole number', min, max, unit);
+}
+
+function numeric(isRight: (value: number) => boolean, kind: string, min: number, max: number, unit: string): Check<number> {
+  const expected = `${kind}${unit === '' ? '' : ` of ${unit}`} from ${min} to ${max}`;
+  return (value, option) => {
+    if (typeof value === 'number' && isRight(value) && value >= min && value <= max) return value;
+    throw new InvalidOptionError(option, value, expected + hint(value));
+  };
+}
+
+// Values from process.env are strings.
+function hint(value: unknown): string {
+  const looksNumeric = typeof value === 'string' && value.trim() !== '' && Number.isFinite(Number(value));
+  return looksNumeric ? `, not a string: write Number(${JSON.stringify(value)})` : '';
+}
+
+export function list<T>(item: Check<T>): Check<readonly T[]> {
+  return (value, option) => {
+    if (!Array.isArray(value)) throw new InvalidOptionError(option, value, 'an array');
+    return value.map((each, index) => item(each, `${option}[${index}]`));
+  };
+}
+
+/** An object of known fields, each checked; `undefined` counts as not given. */
+export function fields<T extends object>(checks: { [K in keyof T]: Check<unknown> }): Check<Partial<T>> {
+  return (value, option) => {
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+      throw new InvalidOptionError(option, value, `an object with some of: ${Object.keys(checks).join(', ')}`);
+    }
+    const given = Object.entries(value).filter(([, each]) => each !== undefined);
+    return Object.fromEntries(given.map(([key, each]) => [key, field(checks, key)(each, `${option}.${key}`)])) as Partial<T>;
+  };
+}
+
+function field<T extends object>(checks: { [K in keyof T]: Check<unknown> }, key: string): Check<unknown> {
+  return Object.hasOwn(checks, key) ? checks[key as keyof T] : unknown(Object.keys(checks), key);
+}
+
+function unknown(known: readonly string[], key: string): Check<never> {
+  return (value, option) => {
+    throw new InvalidOptionError(option, value, `no such option, only ${known.join(', ')}${didYouMean(key, known)}`);
+  };
+}
+
+function didYouMean(key: string, known: readonly string[]): string {
+  const near = known.find((each) => distance(each.toLowerCase(), key.toLowerCase()) <= 2);
+  return near === undefined ? '' : `. Did you mean ${near}?`;
+}
+
+// Levenshtein's edit distance, one row at a time.
+function distance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, i) => i);
+  for (const [i, left] of [...a].entries()) {
+    const next = [i + 1];
+    for (const [j, right] of [...b].entries()) {
+      next.push(Math.min((next[j] ?? 0) + 1, (row[j + 1] ?? 0) + 1, (row[j] ?? 0) + (left === right ? 0 : 1)));
+    }
+    row = next;
+  }
+  return row[b.length] ?? 0;
+}

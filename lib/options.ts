@@ -1,0 +1,143 @@
+import type { DataSource, DataSourceOptions } from 'typeorm';
+import { checkEntrypointName } from './domain/entrypoint-name.js';
+import { InvalidOptionError } from './domain/errors.js';
+import type { RetryPolicy } from './domain/retry-policy.js';
+import { boolean, check, fields, integer, list, number, type Check } from './options-checks.js';
+
+/** Options of `PgQueueModule`. All durations are milliseconds. */
+export interface PgQueueOptions {
+  /**
+   * An initialised TypeORM `DataSource`, or options for one that the module opens and closes itself.
+   * @default the application's `DataSource`; when it has none, one opened for `DATABASE_URL`
+   */
+  dataSource?: DataSource | DataSourceOptions | undefined;
+  /** Schema of all tables of the queue, 63 bytes at most. @default 'pgqueue' */
+  schema?: string | undefined;
+  /** `true` migrates at start; `false` only verifies, and fails naming the command to run. @default true */
+  migrationsRun?: boolean | undefined;
+  /** `false` only produces; an object sets how jobs are run. @default true */
+  worker?: boolean | WorkerOptions | undefined;
+  /** Wake workers with LISTEN/NOTIFY. With `false` they only poll. @default true */
+  notify?: boolean | undefined;
+  /** What holds for every entrypoint that doesn't say otherwise. */
+  defaults?: { retry?: Partial<RetryPolicy> | undefined } | undefined;
+}
+
+/** How a worker runs jobs. All durations are milliseconds. */
+export interface WorkerOptions {
+  /** Handlers that run at the same time in this process. @default 10 */
+  concurrency?: number | undefined;
+  /** The longest time between two looks at the queue. @default 5000 */
+  pollInterval?: number | undefined;
+  /** A worker that is silent for this long is taken for dead and its jobs are given to others. @default 30000 */
+  heartbeatTimeout?: number | undefined;
+  /** How long running handlers may take to end when the application stops. @default 20000 */
+  shutdownTimeout?: number | undefined;
+  /** Run only these. @default every entrypoint that has a handler */
+  entrypoints?: readonly string[] | undefined;
+}
+
+export interface ResolvedOptions {
+  readonly dataSource: DataSource | DataSourceOptions | undefined;
+  readonly schema: string;
+  readonly migrationsRun: boolean;
+  readonly worker: ResolvedWorkerOptions | false;
+  readonly notify: boolean;
+  readonly retry: RetryPolicy;
+}
+
+export interface ResolvedWorkerOptions {
+  readonly concurrency: number;
+  readonly pollInterval: number;
+  readonly heartbeatTimeout: number;
+  readonly shutdownTimeout: number;
+  readonly entrypoints: readonly string[] | undefined;
+}
+
+const DEFAULT_SCHEMA = 'pgqueue';
+
+const DEFAULT_RETRY: RetryPolicy = { maxAttempts: 5, delay: 1_000, backoff: 2, maxDelay: 300_000, jitter: 0.1 };
+
+const DEFAULT_WORKER: ResolvedWorkerOptions = {
+  concurrency: 10,
+  pollInterval: 5_000,
+  heartbeatTimeout: 30_000,
+  shutdownTimeout: 20_000,
+  entrypoints: undefined,
+};
+
+export const INT4_MAX = 2_147_483_647;
+// setTimeout fires at once for anything longer.
+const LONGEST_TIMER = 2_147_483_647;
+const CENTURY = 100 * 365.25 * 86_400_000;
+
+const duration = (min: number) => integer(min, LONGEST_TIMER, 'milliseconds');
+/** Milliseconds from now; a job may wait for a century. */
+export const checkDelay: Check<number> = number(0, CENTURY, 'milliseconds');
+export const checkPriority: Check<number> = integer(-INT4_MAX - 1, INT4_MAX);
+export const checkMaxAttempts: Check<number> = integer(1, INT4_MAX);
+
+const checkRetry = fields<RetryPolicy>({
+  maxAttempts: checkMaxAttempts,
+  delay: number(0, CENTURY, 'milliseconds'),
+  backoff: number(1, 1_000),
+  maxDelay: number(0, CENTURY, 'milliseconds'),
+  jitter: number(0, 1),
+});
+
+const checkWorker = fields<ResolvedWorkerOptions>({
+  concurrency: integer(1, 100_000),
+  pollInterval: duration(10),
+  heartbeatTimeout: duration(100),
+  shutdownTimeout: duration(0),
+  entrypoints: list(checkEntrypointName),
+});
+
+const checkOptions = fields<Required<PgQueueOptions>>({
+  dataSource: check((value): value is DataSource => typeof value === 'object' && value !== null, 'a DataSource or its options'),
+  schema: checkSchema,
+  migrationsRun: boolean,
+  worker: (value, option) => (typeof value === 'boolean' ? value : checkWorker(value, option)),
+  notify: boolean,
+  defaults: fields<{ retry: Partial<RetryPolicy> }>({ retry: checkRetry }),
+});
+
+/**
+ * Fills in the defaults.
+ * @throws InvalidOptionError naming the option, its value and what is expected
+ */
+export function resolveOptions(given: PgQueueOptions = {}, where = 'PgQueueModule'): ResolvedOptions {
+  const options = checkOptions(given, where);
+  const worker = options.worker ?? true;
+  return Object.freeze({
+    dataSource: options.dataSource,
+    schema: options.schema ?? DEFAULT_SCHEMA,
+    migrationsRun: options.migrationsRun ?? true,
+    worker: worker === false ? false : { ...DEFAULT_WORKER, ...(worker === true ? {} : (worker as object)) },
+    notify: options.notify ?? true,
+    retry: resolveRetry(options.defaults?.retry, DEFAULT_RETRY, `${where}.defaults.retry`),
+  });
+}
+
+/** @throws InvalidOptionError */
+export function resolveSchema(given: { schema?: string }, where: string): string {
+  return fields<{ schema: string }>({ schema: checkSchema })(given, where).schema ?? DEFAULT_SCHEMA;
+}
+
+/** @throws InvalidOptionError */
+export function resolveRetry(given: unknown, base: RetryPolicy, option: string): RetryPolicy {
+  return { ...base, ...checkRetry(given ?? {}, option) };
+}
+
+const IDENTIFIER_BYTES = 63;
+
+function checkSchema(value: unknown, option: string): string {
+  const expected = `the name of a schema: 1 to ${IDENTIFIER_BYTES} bytes, not beginning with 'pg_'`;
+  if (typeof value !== 'string' || value === '' || Buffer.byteLength(value) > IDENTIFIER_BYTES) {
+    throw new InvalidOptionError(option, value, expected);
+  }
+  if (value.startsWith('pg_') || value.includes('\0') || !value.isWellFormed()) {
+    throw new InvalidOptionError(option, value, expected);
+  }
+  return value;
+}

@@ -1,0 +1,94 @@
+import { ConfigurableModuleBuilder, Module, type DynamicModule, type InjectionToken, type Provider } from '@nestjs/common';
+import { ModulesContainer } from '@nestjs/core';
+import { DataSource } from 'typeorm';
+import { PgQueueProducer } from './client/producer.js';
+import { InvalidOptionError } from './domain/errors.js';
+import { PgQueueCoreModule } from './nest/pg-queue-core.module.js';
+import { QueueLifecycle } from './nest/queue-lifecycle.js';
+import { QueueRuntime } from './nest/queue-runtime.js';
+import { resolveOptions, type PgQueueOptions } from './options.js';
+import { DEFAULT_QUEUE, getPgQueueToken, PG_QUEUE_OPTIONS } from './tokens.js';
+
+/** Given beside the options, to `forRoot` and `forRootAsync` alike, for they shape the module itself. */
+export interface PgQueueExtras {
+  /** Name of the queue, for applications with several. @default 'default' */
+  name?: string | undefined;
+  /** Whether the producer can be injected everywhere. @default true */
+  isGlobal?: boolean | undefined;
+  /** Token of the application's DataSource, such as `getDataSourceToken('reports')`. @default the class `DataSource` */
+  dataSourceToken?: InjectionToken | undefined;
+}
+
+const EXTRAS: PgQueueExtras = { name: DEFAULT_QUEUE, isGlobal: true, dataSourceToken: undefined };
+
+const { ConfigurableModuleClass, OPTIONS_TYPE, ASYNC_OPTIONS_TYPE } = new ConfigurableModuleBuilder<PgQueueOptions>({
+  optionsInjectionToken: PG_QUEUE_OPTIONS,
+})
+  .setClassMethodName('forRoot')
+  .setFactoryMethodName('createPgQueueOptions')
+  .setExtras(EXTRAS, addQueue)
+  .build();
+
+/** The queue of an application: brings its schema up to date, provides its producer, and runs its handlers. */
+@Module({})
+export class PgQueueModule extends ConfigurableModuleClass {
+  /** @param options all have defaults */
+  static override forRoot(options: typeof OPTIONS_TYPE = {}): DynamicModule {
+    return super.forRoot(options);
+  }
+
+  /** As `forRoot`, with options from `useFactory` (`inject`, `imports`), `useClass` or `useExisting`. */
+  static override forRootAsync(options: typeof ASYNC_OPTIONS_TYPE): DynamicModule {
+    const missing = options.inject?.findIndex((token) => token === undefined) ?? -1;
+    if (missing >= 0) {
+      throw new InvalidOptionError(`PgQueueModule.forRootAsync.inject[${missing}]`, undefined, 'a token (is there a circular import?)');
+    }
+    return super.forRootAsync(options);
+  }
+}
+
+const RUNTIME = Symbol('nestjs-pgqueue/runtime');
+
+function addQueue(definition: DynamicModule, extras: PgQueueExtras): DynamicModule {
+  const name = checkName(extras.name ?? DEFAULT_QUEUE);
+  const producer = getPgQueueToken(PgQueueProducer, name);
+  return {
+    ...definition,
+    global: extras.isGlobal ?? true,
+    imports: [...(definition.imports ?? []), PgQueueCoreModule],
+    providers: [
+      ...(definition.providers ?? []),
+      runtimeProvider(name, extras.dataSourceToken),
+      { provide: producer, inject: [RUNTIME], useFactory: (runtime: QueueRuntime) => runtime.producer },
+    ],
+    exports: [...(definition.exports ?? []), producer],
+  };
+}
+
+function runtimeProvider(name: string, token: InjectionToken | undefined): Provider {
+  return {
+    provide: RUNTIME,
+    inject: [PG_QUEUE_OPTIONS, { token: token ?? DataSource, optional: true }, ModulesContainer, QueueLifecycle],
+    useFactory: async (given: PgQueueOptions | undefined, injected: unknown, modules: ModulesContainer, lifecycle: QueueLifecycle) => {
+      lifecycle.reserve(name);
+      const options = resolveOptions(checkGiven(given), where(name));
+      const runtime = await QueueRuntime.open(name, options, { given: options.dataSource, injected, token, modules });
+      lifecycle.add(runtime);
+      return runtime;
+    },
+  };
+}
+
+function checkGiven(given: PgQueueOptions | undefined): PgQueueOptions {
+  if (given == null) throw new InvalidOptionError('What the factory of PgQueueModule.forRootAsync returned', given, 'the options');
+  return given;
+}
+
+function checkName(name: unknown): string {
+  if (typeof name === 'string' && name !== '') return name;
+  throw new InvalidOptionError('PgQueueModule.name', name, 'a string that is not empty');
+}
+
+function where(name: string): string {
+  return name === DEFAULT_QUEUE ? 'PgQueueModule' : `PgQueueModule '${name}'`;
+}

@@ -1,0 +1,90 @@
+import type { ClaimedJob } from '../domain/job.js';
+import type { Database, Row } from './database.js';
+import { statement, type Names } from './names.js';
+import { dateOf, integerOf, milliseconds, text } from './rows.js';
+
+export interface ClaimRequest {
+  readonly claimId: string;
+  /** For people: which process this is. */
+  readonly worker: string;
+  readonly limit: number;
+  /** What may be claimed, each with the attempts that a job has which was enqueued without a number of its own. */
+  readonly entrypoints: readonly { readonly name: string; readonly maxAttempts: number }[];
+}
+
+export interface ClaimResult {
+  /** The most urgent first. */
+  readonly jobs: ClaimedJob[];
+  /** Whether the claim may have come short only because rivals hold what it looked at. */
+  readonly crowded: boolean;
+}
+
+/** How many candidates are looked at for each job wanted, so that rivals' locks don't leave a claim short. */
+const WINDOW = 8;
+
+/**
+ * Locks in the join to `candidate` and not in the lateral subquery, or it would lock `limit` rows of each name.
+ * `any(array(…))` is evaluated once; `in (select … for update skip locked)` can be planned to lock more rows than its limit.
+ */
+const claimSql = statement(
+  (names) => `
+    with wanted as materialized (
+      select * from unnest($1::text[], $2::int[]) as wanted(name, max_attempts)),
+    candidate as materialized (
+      select ready.id, ready.priority
+      from wanted cross join lateral (
+        select id, priority from ${names.job}
+        where entrypoint = wanted.name and status = 'queued' and wait = 'ready'
+        order by priority desc, id limit $3::int * ${WINDOW}) as ready
+      order by ready.priority desc, ready.id limit $3::int * ${WINDOW}),
+    locked as materialized (
+      select job.id
+      from candidate join ${names.job} as job
+        on job.id = candidate.id and job.status = 'queued' and job.wait = 'ready'
+      order by candidate.priority desc, candidate.id limit $3::int
+      for update of job skip locked),
+    claimed as (
+      update ${names.job} as job
+      set status = 'picked', claim_id = $4::uuid, attempt = job.attempt + 1,
+        max_attempts = coalesce(job.max_attempts, wanted.max_attempts)
+      from wanted
+      where job.id = any(array(select id from locked)) and wanted.name = job.entrypoint
+      returning job.*),
+    claim as (
+      insert into ${names.claim} (claim_id, heartbeat_at, job_ids, worker)
+      select $4::uuid, clock_timestamp(), array_agg(id order by id), $5::text from claimed having count(*) > 0)
+    select (select count(*) from candidate) as candidates,
+      claimed.id, claimed.entrypoint, claimed.attempt, claimed.max_attempts, claimed.priority, claimed.payload, claimed.headers,
+      ${milliseconds('claimed.created_at')} as created_at, ${milliseconds('claimed.run_at')} as run_at
+    from (values (1)) as always(one) left join claimed on true
+    order by claimed.priority desc, claimed.id`,
+);
+
+/** Wins up to `limit` due jobs and writes the claim that carries their heartbeat, in one statement. */
+export async function claimJobs(db: Database, names: Names, request: ClaimRequest): Promise<ClaimResult> {
+  const rows = await db.query(claimSql(names), [
+    request.entrypoints.map(({ name }) => name),
+    request.entrypoints.map(({ maxAttempts }) => maxAttempts),
+    request.limit,
+    request.claimId,
+    request.worker,
+  ]);
+  const jobs = rows.filter((row) => row['id'] !== null).map((row) => toClaimedJob(row, request.claimId));
+  const candidates = rows[0] === undefined ? 0 : integerOf(rows[0], 'candidates');
+  return { jobs, crowded: jobs.length < request.limit && candidates >= request.limit * WINDOW };
+}
+
+function toClaimedJob(row: Row, claimId: string): ClaimedJob {
+  return {
+    id: text(row, 'id'),
+    claimId,
+    entrypoint: text(row, 'entrypoint'),
+    attempt: integerOf(row, 'attempt'),
+    maxAttempts: integerOf(row, 'max_attempts'),
+    priority: integerOf(row, 'priority'),
+    payload: row['payload'] ?? null,
+    headers: row['headers'] ?? null,
+    createdAt: dateOf(row, 'created_at'),
+    runAt: dateOf(row, 'run_at'),
+  };
+}

@@ -1,0 +1,57 @@
+import type { ClientBase, CustomTypesConfig, Pool } from 'pg';
+import type { EntityManager } from 'typeorm';
+
+/** A row whose values are PostgreSQL's own text, so that no type parser of the application reaches ours. */
+export type Row = Readonly<Record<string, string | null>>;
+
+/** The only port to PostgreSQL. */
+export interface Database {
+  query(text: string, values?: readonly unknown[]): Promise<Row[]>;
+  /** Runs `work` in a READ COMMITTED transaction of its own. */
+  transaction<T>(work: (database: Database) => Promise<T>): Promise<T>;
+}
+
+const AS_TEXT: CustomTypesConfig = { getTypeParser: () => (value: string) => value };
+
+async function run(client: Pool | ClientBase, text: string, values: readonly unknown[] = []): Promise<Row[]> {
+  const result = await client.query<Row>({ text, values: [...values], types: AS_TEXT });
+  return result.rows;
+}
+
+export function poolDatabase(pool: () => Pool): Database {
+  return {
+    query: (text, values) => run(pool(), text, values),
+    transaction: (work) => inTransaction(pool(), work),
+  };
+}
+
+async function inTransaction<T>(pool: Pool, work: (database: Database) => Promise<T>): Promise<T> {
+  const client = await pool.connect();
+  let broken: unknown;
+  try {
+    await client.query('begin isolation level read committed');
+    const result = await work(clientDatabase(client));
+    await client.query('commit');
+    return result;
+  } catch (error) {
+    await client.query('rollback').catch((failure: unknown) => (broken = failure));
+    throw error;
+  } finally {
+    client.release(broken !== undefined);
+  }
+}
+
+/** One connection, in whatever transaction its owner has begun. */
+function clientDatabase(client: ClientBase): Database {
+  const database: Database = {
+    query: (text, values) => run(client, text, values),
+    transaction: (work) => work(database),
+  };
+  return database;
+}
+
+/** The connection of a TypeORM manager's transaction. */
+export async function managerDatabase(manager: EntityManager): Promise<Database | undefined> {
+  if (manager.queryRunner === undefined) return undefined;
+  return clientDatabase((await manager.queryRunner.connect()) as ClientBase);
+}

@@ -1,0 +1,50 @@
+import { createHash } from 'node:crypto';
+
+/** Every name of the queue's schema, quoted and qualified, so that no search_path matters. */
+export interface Names {
+  /** As it was given, to be sent as a parameter. */
+  readonly schemaName: string;
+  readonly schema: string;
+  readonly job: string;
+  readonly claim: string;
+  readonly jobLog: string;
+  readonly migration: string;
+  /** The NOTIFY channel, unquoted. */
+  readonly channel: string;
+}
+
+export function createNames(schemaName: string): Names {
+  const schema = quoteIdentifier(schemaName);
+  return Object.freeze({
+    schemaName,
+    schema,
+    job: `${schema}."job"`,
+    claim: `${schema}."claim"`,
+    jobLog: `${schema}."job_log"`,
+    migration: `${schema}."migration"`,
+    channel: channelOf(schemaName),
+  });
+}
+
+export function quoteIdentifier(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}
+
+const CHANNEL_BYTES = 63;
+
+// LISTEN cuts off a longer channel, pg_notify refuses it.
+function channelOf(schemaName: string): string {
+  const channel = `pgqueue:${schemaName}`;
+  if (Buffer.byteLength(channel) <= CHANNEL_BYTES) return channel;
+  return `pgqueue:${createHash('sha256').update(schemaName).digest('hex').slice(0, 32)}`;
+}
+
+/** A statement whose text is built once for each schema. */
+export function statement(build: (names: Names) => string): (names: Names) => string {
+  const texts = new WeakMap<Names, string>();
+  return (names) => {
+    const text = texts.get(names) ?? build(names);
+    texts.set(names, text);
+    return text;
+  };
+}
