@@ -3,11 +3,9 @@ import { Bell, pause } from './bell.js';
 import { ClaimBook } from './claim-book.js';
 import { Claimer } from './claimer.js';
 import { Dispatcher } from './dispatcher.js';
-import { createHeartbeat } from './heartbeat.js';
 import { Listener } from './listener.js';
-import { createMaintenance } from './maintenance.js';
+import { Pulse } from './pulse.js';
 import { Settler } from './settler.js';
-import type { Ticker } from './ticker.js';
 import type { WorkerContext } from './worker-context.js';
 
 // What a database that is down may add to a shutdown.
@@ -21,8 +19,7 @@ export class Worker {
   private readonly dispatcher: Dispatcher;
   private readonly claimer: Claimer;
   private readonly listener: Listener;
-  private readonly heartbeat: Ticker;
-  private readonly maintenance: Ticker;
+  private readonly pulse: Pulse;
   private stopping: Promise<void> | undefined;
 
   constructor(
@@ -34,13 +31,11 @@ export class Worker {
     this.dispatcher = new Dispatcher(context, this.settler, new Bell());
     this.claimer = new Claimer(context, this.book, this.dispatcher, this.wakeUp);
     this.listener = new Listener(context, listen, this.wakeUp);
-    this.heartbeat = createHeartbeat(context, this.book, (claimId) => this.dispatcher.abortClaim(claimId));
-    this.maintenance = createMaintenance(context, wake);
+    this.pulse = new Pulse(context, this.book, { onFreed: wake, onLost: (claimId) => this.dispatcher.abortClaim(claimId) });
   }
 
   start(): void {
-    this.heartbeat.start();
-    this.maintenance.start();
+    this.pulse.start();
     this.listener.start();
     this.claimer.start();
   }
@@ -54,7 +49,7 @@ export class Worker {
     await this.claimer.stop();
     await this.dispatcher.drain(this.context.options.shutdownTimeout);
     await this.flush();
-    await Promise.all([this.listener.stop(), this.maintenance.stop(), this.heartbeat.stop()]);
+    await Promise.all([this.listener.stop(), this.pulse.stop()]);
   }
 
   private async flush(): Promise<void> {

@@ -13,8 +13,8 @@ import { createNames, type Names } from '../sql/names.js';
 import { chooseDataSource, type ChosenDataSource, type DataSourceRequest } from './data-source.resolver.js';
 import { logEvents } from './worker-logger.js';
 
-// One each for what runs at the same time: claiming, settling, beating, dissolving. None can wait for another.
-const WORKER_CONNECTIONS = 4;
+// One each for what runs at the same time: claiming, settling, beating. None can wait for another.
+const WORKER_CONNECTIONS = 3;
 
 /** One queue of an application: its database, its producer and, while it runs, its worker. */
 export class QueueRuntime {

@@ -41,16 +41,13 @@ export async function reapClaims(db: Database, names: Names, claimIds: readonly 
   return rows.map((row) => text(row, 'claim_id'));
 }
 
-const BATCH = 20;
-
 // Skips jobs that somebody has locked and keeps the claim's row while one of them remains, for the next round.
 const dissolveSql = statement(
   (names) => `
     with stale as materialized (
       select claim_id, job_ids, worker from ${names.claim}
       where heartbeat_at < clock_timestamp() - $1::float8 * interval '1 ms'
-      order by heartbeat_at limit ${BATCH}
-      for update skip locked),
+      order by claim_id for update skip locked),
     member as materialized (
       select stale.claim_id, stale.worker, unnested.id from stale cross join unnest(stale.job_ids) as unnested(id)),
     unsettled as materialized (

@@ -1,0 +1,62 @@
+import { beat } from './heartbeat.js';
+import type { ClaimBook } from './claim-book.js';
+import { pause } from './bell.js';
+import { dissolve } from './maintenance.js';
+import type { WorkerContext } from './worker-context.js';
+import type { WorkerTask } from './worker-event.js';
+
+/** Beats in a `heartbeatTimeout`, so that a slow one or two cost no claim. */
+const BEATS_PER_TIMEOUT = 4;
+
+export interface PulseListener {
+  onLost(claimId: string): void;
+  onFreed(): void;
+}
+
+/**
+ * Keeps this worker's claims alive and takes back those of the dead, at an interval, until it is stopped.
+ * Beats first: a process whose event loop was blocked must not take its own jobs for abandoned.
+ */
+export class Pulse {
+  private readonly stopped = new AbortController();
+  private readonly interval: number;
+  private loop: Promise<void> | undefined;
+
+  constructor(
+    private readonly context: WorkerContext,
+    private readonly book: ClaimBook,
+    private readonly listener: PulseListener,
+  ) {
+    const { heartbeatTimeout, pollInterval } = context.options;
+    this.interval = Math.min(heartbeatTimeout / BEATS_PER_TIMEOUT, pollInterval);
+  }
+
+  start(): void {
+    this.loop ??= this.run();
+  }
+
+  /** Resolves when nothing is under way any more. */
+  async stop(): Promise<void> {
+    this.stopped.abort();
+    await this.loop;
+  }
+
+  private async run(): Promise<void> {
+    const { signal } = this.stopped;
+    while (!signal.aborted) {
+      const alive = await this.attempt('beat', () => beat(this.context, this.book, this.listener.onLost));
+      if (alive) await this.attempt('dissolve', () => dissolve(this.context, this.listener.onFreed));
+      await pause(this.interval, signal);
+    }
+  }
+
+  private async attempt(task: WorkerTask, work: () => Promise<void>): Promise<boolean> {
+    try {
+      await work();
+      return true;
+    } catch (error) {
+      this.context.observe({ type: 'error', task, error });
+      return false;
+    }
+  }
+}

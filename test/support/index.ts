@@ -1,0 +1,7 @@
+export { createTestDatabase, type TestDatabase } from './test-database.js';
+export { deferred, type Deferred } from './deferred.js';
+export { eventually } from './eventually.js';
+export { type Exit, spawnWorker, type WorkerProcess } from './spawn-worker.js';
+export { silentLogger } from './silent-logger.js';
+export { startApp, type TestApp } from './test-app.js';
+export { startWorker, type TestHandlers, type TestWorker, type TestWorkerOptions } from './test-worker.js';

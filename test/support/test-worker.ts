@@ -1,0 +1,76 @@
+import { DataSource } from 'typeorm';
+import type { Handler } from '../../lib/claimer/worker-context.js';
+import type { WorkerEvent } from '../../lib/claimer/worker-event.js';
+import { Worker } from '../../lib/claimer/worker.js';
+import { resolveOptions, type PgQueueOptions, type WorkerOptions } from '../../lib/options.js';
+import { openPool } from '../../lib/sql/connections.js';
+import { poolDatabase } from '../../lib/sql/database.js';
+import { listenThrough } from '../../lib/sql/listen.js';
+import { createNames } from '../../lib/sql/names.js';
+import { deferred } from './deferred.js';
+
+export interface TestWorker {
+  /** All events so far. */
+  readonly events: readonly WorkerEvent[];
+  /** Resolves with the first event, past or to come, that fits. */
+  event<T extends WorkerEvent['type']>(
+    type: T,
+    fits?: (event: Extract<WorkerEvent, { type: T }>) => boolean,
+  ): Promise<Extract<WorkerEvent, { type: T }>>;
+  stop(): Promise<void>;
+}
+
+export type TestHandlers = Record<string, Handler['run']>;
+
+export interface TestWorkerOptions extends WorkerOptions, Pick<PgQueueOptions, 'notify' | 'defaults' | 'schema'> {
+  /** How it is called in the log. */
+  label?: string;
+}
+
+/** A worker without Nest, with all its events to await. */
+export async function startWorker(url: string, handlers: TestHandlers, given: TestWorkerOptions = {}): Promise<TestWorker> {
+  const { notify, defaults, schema, label = 'test', ...worker } = given;
+  const options = resolveOptions({ notify, defaults, schema, worker });
+  const dataSource = await new DataSource({ type: 'postgres', url }).initialize();
+  const pool = openPool(dataSource, 3);
+  pool.on('error', () => undefined);
+  const log = eventLog();
+  const context = {
+    db: poolDatabase(() => pool),
+    names: createNames(options.schema),
+    options: { ...(options.worker as Exclude<typeof options.worker, false>), notify: options.notify },
+    handlers: new Map(Object.entries(handlers).map(([entrypoint, run]) => [entrypoint, { entrypoint, retry: options.retry, run }])),
+    label,
+    observe: log.observe,
+  };
+  const started = new Worker(context, listenThrough(dataSource));
+  started.start();
+  const stop = async () => {
+    await started.stop();
+    await pool.end();
+    await dataSource.destroy();
+  };
+  return { ...log, stop };
+}
+
+function eventLog() {
+  const events: WorkerEvent[] = [];
+  const waiting = new Set<() => void>();
+  const observe = (event: WorkerEvent) => {
+    events.push(event);
+    for (const look of waiting) look();
+  };
+  const event: TestWorker['event'] = (type, fits = () => true) => {
+    const { promise, resolve } = deferred<Extract<WorkerEvent, { type: typeof type }>>();
+    const isWanted = (each: WorkerEvent): each is Extract<WorkerEvent, { type: typeof type }> =>
+      each.type === type && fits(each as Extract<WorkerEvent, { type: typeof type }>);
+    const look = () => {
+      const found = events.find(isWanted);
+      if (found !== undefined) resolve(found);
+    };
+    waiting.add(look);
+    look();
+    return promise.finally(() => waiting.delete(look));
+  };
+  return { events, observe, event };
+}
