@@ -1,5 +1,11 @@
 export { PgQueueModule, type PgQueueExtras } from './pg-queue.module.js';
-export { PgQueueProducer, type EnqueuedJob, type EnqueueOptions, type EnqueueTarget, type JobInput } from './client/producer.js';
+export {
+  PgQueueProducer,
+  type EnqueuedJob,
+  type EnqueueOptions,
+  type EnqueueTarget,
+  type JobInput,
+} from './client/producer.js';
 export { Entrypoint, type EntrypointName, type EntrypointOptions } from './nest/entrypoint.decorator.js';
 export { InjectPgQueue } from './nest/inject-pg-queue.decorator.js';
 export type { JobContext } from './nest/job-context.js';

@@ -10,6 +10,16 @@ export function check<T>(isRight: (value: unknown) => value is T, expected: stri
   };
 }
 
+/** For what is checked elsewhere. */
+export const anything: Check<unknown> = (value) => value;
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+export const object = check(isObject, 'an object');
+
+export const string = check((value): value is string => typeof value === 'string', 'a string');
+
 export const boolean = check((value): value is boolean => typeof value === 'boolean', 'true or false');
 
 export function number(min: number, max: number, unit = ''): Check<number> {
@@ -20,7 +30,13 @@ export function integer(min: number, max: number, unit = ''): Check<number> {
   return numeric((value) => Number.isInteger(value), 'a whole number', min, max, unit);
 }
 
-function numeric(isRight: (value: number) => boolean, kind: string, min: number, max: number, unit: string): Check<number> {
+function numeric(
+  isRight: (value: number) => boolean,
+  kind: string,
+  min: number,
+  max: number,
+  unit: string,
+): Check<number> {
   const expected = `${kind}${unit === '' ? '' : ` of ${unit}`} from ${min} to ${max}`;
   return (value, option) => {
     if (typeof value === 'number' && isRight(value) && value >= min && value <= max) return value;
@@ -37,18 +53,21 @@ function hint(value: unknown): string {
 export function list<T>(item: Check<T>): Check<readonly T[]> {
   return (value, option) => {
     if (!Array.isArray(value)) throw new InvalidOptionError(option, value, 'an array');
-    return value.map((each, index) => item(each, `${option}[${index}]`));
+    // map() would leave out holes.
+    return Array.from(value, (each, index) => item(each, `${option}[${index}]`));
   };
 }
 
 /** An object of known fields, each checked; `undefined` counts as not given. */
 export function fields<T extends object>(checks: { [K in keyof T]: Check<unknown> }): Check<Partial<T>> {
   return (value, option) => {
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    if (!isObject(value)) {
       throw new InvalidOptionError(option, value, `an object with some of: ${Object.keys(checks).join(', ')}`);
     }
     const given = Object.entries(value).filter(([, each]) => each !== undefined);
-    return Object.fromEntries(given.map(([key, each]) => [key, field(checks, key)(each, `${option}.${key}`)])) as Partial<T>;
+    return Object.fromEntries(
+      given.map(([key, each]) => [key, field(checks, key)(each, `${option}.${key}`)]),
+    ) as Partial<T>;
   };
 }
 

@@ -77,7 +77,8 @@ export const checkDelay: Check<number> = number(0, CENTURY, 'milliseconds');
 export const checkPriority: Check<number> = integer(-INT4_MAX - 1, INT4_MAX);
 export const checkMaxAttempts: Check<number> = integer(1, INT4_MAX);
 
-const checkRetry = fields<RetryPolicy>({
+/** Returns only what was given. */
+export const checkRetry = fields<RetryPolicy>({
   maxAttempts: checkMaxAttempts,
   delay: number(0, CENTURY, 'milliseconds'),
   backoff: number(1, 1_000),
@@ -94,7 +95,10 @@ const checkWorker = fields<ResolvedWorkerOptions>({
 });
 
 const checkOptions = fields<Required<PgQueueOptions>>({
-  dataSource: check((value): value is DataSource => typeof value === 'object' && value !== null, 'a DataSource or its options'),
+  dataSource: check(
+    (value): value is DataSource => typeof value === 'object' && value !== null,
+    'a DataSource or its options',
+  ),
   schema: checkSchema,
   migrationsRun: boolean,
   worker: (value, option) => (typeof value === 'boolean' ? value : checkWorker(value, option)),
@@ -115,18 +119,13 @@ export function resolveOptions(given: PgQueueOptions = {}, where = 'PgQueueModul
     migrationsRun: options.migrationsRun ?? true,
     worker: worker === false ? false : { ...DEFAULT_WORKER, ...(worker === true ? {} : (worker as object)) },
     notify: options.notify ?? true,
-    retry: resolveRetry(options.defaults?.retry, DEFAULT_RETRY, `${where}.defaults.retry`),
+    retry: { ...DEFAULT_RETRY, ...options.defaults?.retry },
   });
 }
 
 /** @throws InvalidOptionError */
 export function resolveSchema(given: { schema?: string }, where: string): string {
   return fields<{ schema: string }>({ schema: checkSchema })(given, where).schema ?? DEFAULT_SCHEMA;
-}
-
-/** @throws InvalidOptionError */
-export function resolveRetry(given: unknown, base: RetryPolicy, option: string): RetryPolicy {
-  return { ...base, ...checkRetry(given ?? {}, option) };
 }
 
 const IDENTIFIER_BYTES = 63;

@@ -1,4 +1,11 @@
-import { ConfigurableModuleBuilder, Module, type DynamicModule, type InjectionToken, type Provider } from '@nestjs/common';
+import {
+  ConfigurableModuleBuilder,
+  Module,
+  type DynamicModule,
+  type InjectionToken,
+  type OptionalFactoryDependency,
+  type Provider,
+} from '@nestjs/common';
 import { ModulesContainer } from '@nestjs/core';
 import { DataSource } from 'typeorm';
 import { PgQueueProducer } from './client/producer.js';
@@ -39,26 +46,44 @@ export class PgQueueModule extends ConfigurableModuleClass {
 
   /** As `forRoot`, with options from `useFactory` (`inject`, `imports`), `useClass` or `useExisting`. */
   static override forRootAsync(options: typeof ASYNC_OPTIONS_TYPE): DynamicModule {
-    const missing = options.inject?.findIndex((token) => token === undefined) ?? -1;
-    if (missing >= 0) {
-      throw new InvalidOptionError(`PgQueueModule.forRootAsync.inject[${missing}]`, undefined, 'a token (is there a circular import?)');
-    }
+    checkSource(options);
     return super.forRootAsync(options);
   }
+}
+
+// What a circular import has left undefined: Nest's own errors don't say where.
+function checkSource({ inject = [], useFactory, useClass, useExisting }: typeof ASYNC_OPTIONS_TYPE): void {
+  const missing = inject.findIndex((each) => (isOptional(each) ? each.token : each) === undefined);
+  if (missing >= 0) {
+    throw new InvalidOptionError(
+      `PgQueueModule.forRootAsync.inject[${missing}]`,
+      undefined,
+      'a token (is there a circular import?)',
+    );
+  }
+  if (useFactory === undefined && useClass === undefined && useExisting === undefined) {
+    const expected = 'useFactory, useClass or useExisting (is there a circular import?)';
+    throw new InvalidOptionError('The source of the options of PgQueueModule.forRootAsync', undefined, expected);
+  }
+}
+
+function isOptional(token: InjectionToken | OptionalFactoryDependency): token is OptionalFactoryDependency {
+  return typeof token === 'object' && 'optional' in token;
 }
 
 const RUNTIME = Symbol('nestjs-pgqueue/runtime');
 
 function addQueue(definition: DynamicModule, extras: PgQueueExtras): DynamicModule {
-  const name = checkName(extras.name ?? DEFAULT_QUEUE);
+  const { name = DEFAULT_QUEUE, isGlobal = true, dataSourceToken } = extras;
+  checkName(name);
   const producer = getPgQueueToken(PgQueueProducer, name);
   return {
     ...definition,
-    global: extras.isGlobal ?? true,
+    global: isGlobal,
     imports: [...(definition.imports ?? []), PgQueueCoreModule],
     providers: [
       ...(definition.providers ?? []),
-      runtimeProvider(name, extras.dataSourceToken),
+      runtimeProvider(name, dataSourceToken),
       { provide: producer, inject: [RUNTIME], useFactory: (runtime: QueueRuntime) => runtime.producer },
     ],
     exports: [...(definition.exports ?? []), producer],
@@ -69,7 +94,12 @@ function runtimeProvider(name: string, token: InjectionToken | undefined): Provi
   return {
     provide: RUNTIME,
     inject: [PG_QUEUE_OPTIONS, { token: token ?? DataSource, optional: true }, ModulesContainer, QueueLifecycle],
-    useFactory: async (given: PgQueueOptions | undefined, injected: unknown, modules: ModulesContainer, lifecycle: QueueLifecycle) => {
+    useFactory: async (
+      given: PgQueueOptions | undefined,
+      injected: unknown,
+      modules: ModulesContainer,
+      lifecycle: QueueLifecycle,
+    ) => {
       lifecycle.reserve(name);
       const options = resolveOptions(checkGiven(given), where(name));
       const runtime = await QueueRuntime.open(name, options, { given: options.dataSource, injected, token, modules });
@@ -80,13 +110,15 @@ function runtimeProvider(name: string, token: InjectionToken | undefined): Provi
 }
 
 function checkGiven(given: PgQueueOptions | undefined): PgQueueOptions {
-  if (given == null) throw new InvalidOptionError('What the factory of PgQueueModule.forRootAsync returned', given, 'the options');
+  if (given == null)
+    throw new InvalidOptionError('What the factory of PgQueueModule.forRootAsync returned', given, 'the options');
   return given;
 }
 
-function checkName(name: unknown): string {
-  if (typeof name === 'string' && name !== '') return name;
-  throw new InvalidOptionError('PgQueueModule.name', name, 'a string that is not empty');
+function checkName(name: unknown): void {
+  if (typeof name !== 'string' || name === '') {
+    throw new InvalidOptionError('PgQueueModule.name', name, 'a string that is not empty');
+  }
 }
 
 function where(name: string): string {

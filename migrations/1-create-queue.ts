@@ -12,8 +12,19 @@ export class CreateQueue extends PgQueueMigration {
   }
 
   protected revert(): readonly string[] {
-    const { schema, job, claim, jobLog, migration } = this.names;
-    return [`drop table ${job}, ${claim}, ${jobLog}, ${migration}`, `drop schema ${schema}`];
+    const { job, claim, jobLog, migration } = this.names;
+    return [`drop table ${job}, ${claim}, ${jobLog}, ${migration}`, this.dropSchema()];
+  }
+
+  // A schema stays that holds other things, or that is another role's.
+  private dropSchema(): string {
+    const block = `
+      begin
+        drop schema ${this.names.schema};
+      exception when dependent_objects_still_exist or insufficient_privilege then
+        null;
+      end`;
+    return `do '${block.replaceAll("'", "''")}'`;
   }
 
   // A claim looks at job_ready only. Jobs that wait for their time are kept out of it, however many and urgent they are:

@@ -20,7 +20,9 @@ export class ClaimBook {
   markEnding(jobs: readonly ClaimedId[]): string[] {
     const settling = new Map<string, number>();
     for (const { claimId } of jobs) settling.set(claimId, (settling.get(claimId) ?? 0) + 1);
-    const ending = [...settling].filter(([claimId, count]) => this.unsettled.get(claimId)?.size === count).map(([id]) => id);
+    const ending = [...settling]
+      .filter(([claimId, count]) => this.unsettled.get(claimId)?.size === count)
+      .map(([id]) => id);
     for (const claimId of ending) this.ending.add(claimId);
     return ending;
   }

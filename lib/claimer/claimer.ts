@@ -11,12 +11,20 @@ import type { WorkerContext } from './worker-context.js';
 const CROWDED_FIRST = 4;
 const CROWDED_LONGEST = 100;
 
+// A later job that is due, but was not let in, is locked.
+const LOCKED_LATER = 50;
+
+// What rivals, or somebody's long transaction, hold locked at the head of the queue is looked past.
+const NARROWEST_WINDOW = 8;
+const WIDEST_WINDOW = 1_024;
+
 /** Wins jobs for the free slots of its dispatcher. */
 export class Claimer {
   private readonly stopped = new AbortController();
   private readonly failing = new Backoff();
   private readonly crowded = new Backoff(CROWDED_FIRST, CROWDED_LONGEST);
   private readonly entrypoints: ClaimRequest['entrypoints'];
+  private window = NARROWEST_WINDOW;
   /** By this process's monotonic clock. */
   private nextLook = 0;
   private loop: Promise<void> | undefined;
@@ -62,11 +70,17 @@ export class Claimer {
     if (this.wakeUp.take() || performance.now() >= this.nextLook) await this.look();
     const limit = this.dispatcher.free;
     const { count, crowded } = await this.claim(limit);
-    if (count === limit) return;
-    if (crowded) return this.crowded.pause(signal);
+    if (crowded) return this.makeWay(signal);
+    this.window = Math.max(this.window / 2, NARROWEST_WINDOW);
     this.crowded.reset();
+    if (count === limit) return;
     // It came short, so it has seen the last job that was due: a slot that becomes free is no reason to claim again.
     await this.wakeUp.wait(this.nextLook - performance.now(), signal);
+  }
+
+  private async makeWay(signal: AbortSignal): Promise<void> {
+    this.window = Math.min(this.window * 2, WIDEST_WINDOW);
+    await this.crowded.pause(signal);
   }
 
   private async waitForSlot(signal: AbortSignal): Promise<void> {
@@ -79,13 +93,14 @@ export class Claimer {
     const { db, names, options } = this.context;
     await promoteJobs(db, names, options.notify);
     const next = (await nextJobIn(db, names)) ?? options.pollInterval;
-    this.nextLook = performance.now() + Math.min(next, options.pollInterval);
+    this.nextLook = performance.now() + Math.min(next || LOCKED_LATER, options.pollInterval);
   }
 
   private async claim(limit: number): Promise<{ count: number; crowded: boolean }> {
     const { db, names, label } = this.context;
     const claimId = randomUUID();
-    const { jobs, crowded } = await claimJobs(db, names, { claimId, worker: label, limit, entrypoints: this.entrypoints });
+    const { entrypoints, window } = this;
+    const { jobs, crowded } = await claimJobs(db, names, { claimId, worker: label, limit, window, entrypoints });
     if (jobs.length > 0) {
       this.book.open(
         claimId,

@@ -28,7 +28,12 @@ export class Listener {
     const { signal } = this.stopped;
     while (!signal.aborted) {
       try {
-        await this.listen(this.context.names.channel, () => this.wakeUp.ring(), () => this.onListening(), signal);
+        await this.listen(
+          this.context.names.channel,
+          () => this.wakeUp.ring(),
+          () => this.onListening(),
+          signal,
+        );
       } catch (error) {
         this.context.observe({ type: 'error', task: 'listen', error });
         await this.backoff.pause(signal);

@@ -9,8 +9,8 @@ import type { WorkerTask } from './worker-event.js';
 const BEATS_PER_TIMEOUT = 4;
 
 export interface PulseListener {
-  onLost(claimId: string): void;
-  onFreed(): void;
+  readonly onLost: (claimId: string) => void;
+  readonly onFreed: () => void;
 }
 
 /**

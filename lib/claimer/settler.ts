@@ -1,16 +1,23 @@
 import type { Database } from '../sql/database.js';
 import { reapClaims } from '../sql/claims.js';
-import { settleJobs, type Settlement } from '../sql/settle.js';
+import { settleJobs, type SettledJob, type Settlement } from '../sql/settle.js';
 import { Backoff } from './backoff.js';
 import type { ClaimBook } from './claim-book.js';
 import type { WorkerContext } from './worker-context.js';
 
 const BATCH = 1_000;
 
+// A job that is locked is mostly being dissolved, or looked at by an operator.
+const LOCKED_FIRST = 4;
+const LOCKED_LONGEST = 100;
+
 /** Writes outcomes in batches: while one write is under way the next batch gathers, and no timer delays a lone job. */
 export class Settler {
   private waiting: Settlement[] = [];
   private writing: Promise<void> | undefined;
+  private readonly locked: Settlement[] = [];
+  private unlocking: Promise<void> | undefined;
+  private readonly patience = new Backoff(LOCKED_FIRST, LOCKED_LONGEST);
   private readonly abandoned = new AbortController();
 
   constructor(
@@ -21,12 +28,12 @@ export class Settler {
 
   add(settlement: Settlement): void {
     this.waiting.push(settlement);
-    this.writing ??= this.writeAll().finally(() => (this.writing = undefined));
+    this.writing ??= this.writeAll();
   }
 
   /** Resolves when everything added so far is written, or given up. */
   async flush(): Promise<void> {
-    while (this.writing !== undefined) await this.writing;
+    for (let busy; (busy = this.writing ?? this.unlocking) !== undefined;) await busy;
   }
 
   /** Gives up what can't be written; whoever finds the claims stale takes the jobs back. */
@@ -37,6 +44,7 @@ export class Settler {
   private async writeAll(): Promise<void> {
     await Promise.resolve(); // what ends in this tick goes together
     while (this.waiting.length > 0) await this.writeBatch(this.waiting.splice(0, BATCH));
+    this.writing = undefined; // in the tick of the check: what came in between would wait for the next to come
   }
 
   private async writeBatch(batch: readonly Settlement[]): Promise<void> {
@@ -53,16 +61,14 @@ export class Settler {
     }
   }
 
-  private async write(batch: readonly Settlement[]): Promise<Set<string>> {
+  private write(batch: readonly Settlement[]): Promise<SettledJob[]> {
     const ending = this.book.markEnding(batch);
-    const written = await (ending.length === 0
-      ? this.settle(this.context.db, batch)
-      : this.context.db.transaction(async (db) => {
-          const settled = await this.settle(db, batch);
-          await reapClaims(db, this.context.names, ending);
-          return settled;
-        }));
-    return new Set(written.map(keyOf));
+    if (ending.length === 0) return this.settle(this.context.db, batch);
+    return this.context.db.transaction(async (db) => {
+      const settled = await this.settle(db, batch);
+      await reapClaims(db, this.context.names, ending);
+      return settled;
+    });
   }
 
   private settle(db: Database, batch: readonly Settlement[]): ReturnType<typeof settleJobs> {
@@ -70,13 +76,29 @@ export class Settler {
     return settleJobs(db, names, batch, { worker: label, notify: options.notify });
   }
 
-  private report(batch: readonly Settlement[], written: ReadonlySet<string>): void {
-    this.book.close(batch);
-    const settled = batch.filter((each) => written.has(keyOf(each)));
+  private report(batch: readonly Settlement[], answers: readonly SettledJob[]): void {
+    const written = new Map(answers.map((each) => [keyOf(each), each.written]));
+    const settled = batch.filter((each) => written.get(keyOf(each)) === true);
+    const locked = batch.filter((each) => written.get(keyOf(each)) === false);
     const refused = batch.filter((each) => !written.has(keyOf(each)));
+    this.book.close([...settled, ...refused]);
+    this.retryLater(locked);
     if (settled.length > 0) this.context.observe({ type: 'settled', ids: settled.map(({ id }) => id) });
     if (refused.length > 0) this.context.observe({ type: 'refused', ids: refused.map(({ id }) => id) });
     if (settled.some(({ outcome }) => outcome.type === 'retried')) this.onRequeued();
+  }
+
+  private retryLater(locked: readonly Settlement[]): void {
+    if (locked.length === 0) return this.patience.reset();
+    if (this.abandoned.signal.aborted) return;
+    this.locked.push(...locked);
+    this.unlocking ??= this.retryLocked();
+  }
+
+  private async retryLocked(): Promise<void> {
+    await this.patience.pause(this.abandoned.signal);
+    this.unlocking = undefined;
+    for (const settlement of this.locked.splice(0)) this.add(settlement);
   }
 }
 

@@ -31,7 +31,10 @@ export class Worker {
     this.dispatcher = new Dispatcher(context, this.settler, new Bell());
     this.claimer = new Claimer(context, this.book, this.dispatcher, this.wakeUp);
     this.listener = new Listener(context, listen, this.wakeUp);
-    this.pulse = new Pulse(context, this.book, { onFreed: wake, onLost: (claimId) => this.dispatcher.abortClaim(claimId) });
+    this.pulse = new Pulse(context, this.book, {
+      onFreed: wake,
+      onLost: (claimId) => this.dispatcher.abortClaim(claimId),
+    });
   }
 
   start(): void {

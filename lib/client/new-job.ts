@@ -1,9 +1,10 @@
 import { checkEntrypointName } from '../domain/entrypoint-name.js';
 import { InvalidOptionError, InvalidPayloadError } from '../domain/errors.js';
-import { check, fields } from '../options-checks.js';
+import { recordError } from '../domain/outcome.js';
+import { anything, check, fields, list, object } from '../options-checks.js';
 import { checkDelay, checkMaxAttempts, checkPriority } from '../options.js';
 import type { NewJob } from '../sql/enqueue.js';
-import type { EnqueueOptions, JobInput } from './producer.js';
+import type { EnqueueOptions, EnqueueTarget, JobInput } from './producer.js';
 
 // Years that PostgreSQL and JavaScript both have.
 const EARLIEST = Date.UTC(-4_000, 0);
@@ -11,26 +12,33 @@ const LATEST = Date.UTC(10_000, 0);
 
 // Dates of another realm, as in Jest, fail instanceof.
 const isDate = (value: unknown): value is Date => Object.prototype.toString.call(value) === '[object Date]';
-const isRunAt = (value: unknown): value is Date => isDate(value) && value.getTime() >= EARLIEST && value.getTime() < LATEST;
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
+const isRunAt = (value: unknown): value is Date =>
+  isDate(value) && value.getTime() >= EARLIEST && value.getTime() < LATEST;
 
-const checkOptions = fields<EnqueueOptions>({
+const OPTIONS = {
   priority: checkPriority,
   delay: checkDelay,
   runAt: check(isRunAt, 'a valid Date before the year 10000'),
-  headers: check(isObject, 'an object'),
+  headers: object,
   maxAttempts: checkMaxAttempts,
+};
+
+export const checkEnqueue = fields<EnqueueOptions & EnqueueTarget>({ ...OPTIONS, manager: anything });
+export const checkTarget = fields<EnqueueTarget>({ manager: anything });
+const checkInput = fields<JobInput>({ entrypoint: anything, payload: anything, ...OPTIONS });
+
+export const checkJobs = list<NewJob>((value, where) => {
+  const { entrypoint, payload, ...options } = checkInput(value, where);
+  return toNewJob(entrypoint, payload, options, where);
 });
 
 /**
- * Validates a job and writes its JSON.
+ * Validates a job, whose options are checked, and writes its JSON.
  * @param where what errors call it, such as `jobs[3]`
  * @throws InvalidOptionError, InvalidPayloadError
  */
-export function toNewJob({ entrypoint, payload, ...given }: JobInput, where: string): NewJob {
+export function toNewJob(entrypoint: unknown, payload: unknown, options: EnqueueOptions, where: string): NewJob {
   const name = checkEntrypointName(entrypoint, `${where}.entrypoint`);
-  const options = checkOptions(given, where);
   if (options.delay !== undefined && options.runAt !== undefined) {
     throw new InvalidOptionError(`${where}.delay`, options.delay, 'either delay or runAt, not both');
   }
@@ -48,10 +56,13 @@ export function toNewJob({ entrypoint, payload, ...given }: JobInput, where: str
 function toJson(value: unknown, entrypoint: string, what: string): string {
   let json: string | undefined;
   try {
-    json = JSON.stringify(value) as string | undefined;
+    json = JSON.stringify(value);
   } catch (cause) {
-    throw new InvalidPayloadError(entrypoint, `JSON.stringify fails on ${what}: ${String(cause)}`, { cause });
+    throw new InvalidPayloadError(entrypoint, `JSON.stringify fails on ${what}: ${recordError(cause).message}`, {
+      cause,
+    });
   }
-  if (json === undefined) throw new InvalidPayloadError(entrypoint, `${what} is a ${typeof value}, which JSON doesn't have`);
+  if (json === undefined)
+    throw new InvalidPayloadError(entrypoint, `${what} is a ${typeof value}, which JSON doesn't have`);
   return json;
 }

@@ -1,9 +1,9 @@
 import type { DataSource, EntityManager } from 'typeorm';
-import { ManagerError, QueueClosedError, InvalidOptionError } from '../domain/errors.js';
+import { ManagerError, QueueClosedError } from '../domain/errors.js';
 import { managerDatabase, type Database } from '../sql/database.js';
-import { insertJobs } from '../sql/enqueue.js';
+import { insertJobs, type NewJob } from '../sql/enqueue.js';
 import type { Names } from '../sql/names.js';
-import { toNewJob } from './new-job.js';
+import { checkEnqueue, checkJobs, checkTarget, toNewJob } from './new-job.js';
 import type { EnqueuedJob, EnqueueOptions, EnqueueTarget, JobInput, PgQueueProducer } from './producer.js';
 
 export interface ProducerContext {
@@ -20,15 +20,20 @@ export class SqlProducer implements PgQueueProducer {
 
   constructor(private readonly context: ProducerContext) {}
 
-  async enqueue(entrypoint: string, payload?: unknown, options: EnqueueOptions & EnqueueTarget = {}): Promise<EnqueuedJob> {
-    const { manager, ...rest } = options;
-    const [job] = await this.insert([{ ...rest, entrypoint, payload }], manager, () => 'enqueue');
+  async enqueue(
+    entrypoint: string,
+    payload?: unknown,
+    given: EnqueueOptions & EnqueueTarget = {},
+  ): Promise<EnqueuedJob> {
+    const { manager, ...options } = checkEnqueue(given, 'enqueue');
+    const [job] = await this.insert([toNewJob(entrypoint, payload, options, 'enqueue')], manager);
     if (job === undefined) throw new Error('The insert returned no id');
     return job;
   }
 
-  enqueueMany(jobs: readonly JobInput[], target: EnqueueTarget = {}): Promise<EnqueuedJob[]> {
-    return this.insert(jobs, target.manager, (index) => `jobs[${index}]`);
+  async enqueueMany(jobs: readonly JobInput[], target: EnqueueTarget = {}): Promise<EnqueuedJob[]> {
+    const { manager } = checkTarget(target, 'enqueueMany');
+    return this.insert(checkJobs(jobs, 'jobs'), manager);
   }
 
   /** From now on a typed error answers. */
@@ -36,17 +41,11 @@ export class SqlProducer implements PgQueueProducer {
     this.closed = true;
   }
 
-  private async insert(
-    jobs: readonly JobInput[],
-    manager: EntityManager | undefined,
-    where: (index: number) => string,
-  ): Promise<EnqueuedJob[]> {
+  private async insert(jobs: readonly NewJob[], manager: EntityManager | undefined): Promise<EnqueuedJob[]> {
     if (this.closed) throw new QueueClosedError(this.context.queue);
-    if (!Array.isArray(jobs)) throw new InvalidOptionError('jobs', jobs, 'an array');
-    const rows = jobs.map((job, index) => toNewJob(job, where(index)));
     const db = await this.target(manager);
-    if (rows.length === 0) return [];
-    const ids = await insertJobs(db, this.context.names, rows, this.context.notify);
+    if (jobs.length === 0) return [];
+    const ids = await insertJobs(db, this.context.names, jobs, this.context.notify);
     return ids.map((id) => ({ id }));
   }
 
@@ -58,8 +57,10 @@ export class SqlProducer implements PgQueueProducer {
   }
 
   private checkManager(manager: EntityManager): void {
-    if (manager['@instanceof'] !== Symbol.for('EntityManager')) {
-      throw new ManagerError('The option manager is no EntityManager. Give the one that transaction() hands to its callback');
+    if (manager?.['@instanceof'] !== Symbol.for('EntityManager')) {
+      throw new ManagerError(
+        'The option manager is no EntityManager. Give the one that transaction() hands to its callback',
+      );
     }
     if (ownerOf(manager) !== this.context.dataSource) {
       throw new ManagerError(
@@ -68,7 +69,9 @@ export class SqlProducer implements PgQueueProducer {
       );
     }
     if (manager.queryRunner?.isReleased === true) {
-      throw new ManagerError('The transaction of the manager is over. Enqueue inside the callback of transaction(), and await it there');
+      throw new ManagerError(
+        'The transaction of the manager is over. Enqueue inside the callback of transaction(), and await it there',
+      );
     }
   }
 }

@@ -54,8 +54,8 @@ export class SchemaError extends PgQueueError {
 
 /** `@Entrypoint()` is used where it can't work, or two handlers share a name. `PGQUEUE_INVALID_ENTRYPOINT`. */
 export class InvalidEntrypointError extends PgQueueError {
-  constructor(message: string) {
-    super('PGQUEUE_INVALID_ENTRYPOINT', message);
+  constructor(message: string, options?: { cause?: unknown }) {
+    super('PGQUEUE_INVALID_ENTRYPOINT', message, options);
   }
 }
 

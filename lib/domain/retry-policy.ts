@@ -18,6 +18,8 @@ export interface RetryPolicy {
  * @param dice a number from 0 (shortest) to 1 (longest)
  */
 export function retryDelay(policy: RetryPolicy, attempt: number, dice: number): number {
-  const delay = Math.min(policy.delay * policy.backoff ** (attempt - 1), policy.maxDelay);
+  // Finite, as 0 * Infinity is no delay at all.
+  const factor = Math.min(policy.backoff ** (attempt - 1), Number.MAX_VALUE);
+  const delay = Math.min(policy.delay * factor, policy.maxDelay);
   return Math.round(delay * (1 + policy.jitter * (2 * dice - 1)));
 }

@@ -17,6 +17,8 @@ export interface ChosenDataSource {
   readonly dataSource: DataSource;
   /** Whether the queue has opened it, and so closes it. */
   readonly owned: boolean;
+  /** Whether it was opened for `DATABASE_URL`, since the application seemed to have none. */
+  readonly fallback: boolean;
 }
 
 /**
@@ -28,38 +30,60 @@ export async function chooseDataSource(request: DataSourceRequest): Promise<Chos
   if (given !== undefined) return isDataSource(given) ? borrow(given) : open(given);
   if (isDataSource(injected)) return borrow(injected);
   if (token !== undefined) {
-    throw new DataSourceError(`PgQueueModule: there is no DataSource under dataSourceToken ${nameOf(token)}. ${listed(request.modules)}`);
+    throw new DataSourceError(
+      `PgQueueModule: there is no DataSource under dataSourceToken ${nameOf(token)}. ${listed(request.modules)}`,
+    );
   }
   const candidates = findCandidates(request.modules);
   const url = process.env['DATABASE_URL'];
-  if (candidates.length === 0 && url !== undefined && url !== '') return open({ type: 'postgres', url });
+  if (candidates.length === 0 && url !== undefined && url !== '')
+    return { ...(await open({ type: 'postgres', url })), fallback: true };
   throw new DataSourceError(`PgQueueModule found no DataSource that it can use. ${listed(request.modules)}`);
+}
+
+/**
+ * A DataSource that is made while the queue's is chosen can't be told from its token alone. Call it when all are there.
+ * @throws DataSourceError when `DATABASE_URL` was taken in an application that has a DataSource
+ */
+export function refuseFallback({ fallback }: ChosenDataSource, modules: ModulesContainer): void {
+  if (!fallback || findCandidates(modules).length === 0) return;
+  throw new DataSourceError(
+    `PgQueueModule would use DATABASE_URL beside the application's own DataSource. ${listed(modules)}`,
+  );
 }
 
 function borrow(dataSource: DataSource): ChosenDataSource {
   checkType(dataSource.options);
   if (!dataSource.isInitialized) {
-    throw new DataSourceError('The DataSource for PgQueueModule is not initialised. Call and await its initialize() before');
+    throw new DataSourceError(
+      'The DataSource for PgQueueModule is not initialised. Call and await its initialize() before',
+    );
   }
-  return { dataSource, owned: false };
+  return { dataSource, owned: false, fallback: false };
 }
 
 async function open(options: DataSourceOptions): Promise<ChosenDataSource> {
   checkType(options);
   try {
-    return { dataSource: await new DataSource(options).initialize(), owned: true };
+    return { dataSource: await new DataSource(options).initialize(), owned: true, fallback: false };
   } catch (cause) {
     throw new DataSourceError(`PgQueueModule can't connect to its database: ${String(cause)}`, { cause });
   }
 }
 
 function checkType({ type }: DataSourceOptions): void {
-  if (type !== 'postgres') throw new DataSourceError(`PgQueueModule needs a DataSource of type 'postgres'; this one is of type '${type}'`);
+  if (type === 'postgres') return;
+  throw new DataSourceError(`PgQueueModule needs a DataSource of type 'postgres'; this one is of type '${type}'`);
 }
 
 // By TypeORM's own mark: with two copies of the package instanceof would fail.
 function isDataSource(value: unknown): value is DataSource {
-  return typeof value === 'object' && value !== null && '@instanceof' in value && value['@instanceof'] === Symbol.for('DataSource');
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    '@instanceof' in value &&
+    value['@instanceof'] === Symbol.for('DataSource')
+  );
 }
 
 function listed(modules: ModulesContainer): string {
@@ -76,11 +100,13 @@ function listed(modules: ModulesContainer): string {
   );
 }
 
-// An instance may still be pending here, so its token has to tell.
+// An instance may still be pending here, so its token has to tell: reportsDataSource, DATA_SOURCE, Symbol(dataSource).
+const LIKE_A_DATA_SOURCE = /data_?source\)?$/i;
+
 function findCandidates(modules: ModulesContainer): string[] {
   return [...modules.values()].flatMap((module) =>
     [...module.providers.values()]
-      .filter(({ token, instance }) => isDataSource(instance) || /DataSource$/.test(nameOf(token)))
+      .filter(({ token, instance }) => isDataSource(instance) || LIKE_A_DATA_SOURCE.test(nameOf(token)))
       .map(({ token }) => `${nameOf(token)} in ${module.name}`),
   );
 }

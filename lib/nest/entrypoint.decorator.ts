@@ -1,6 +1,8 @@
 import 'reflect-metadata';
 import { InvalidEntrypointError } from '../domain/errors.js';
 import type { RetryPolicy } from '../domain/retry-policy.js';
+import { fields, string } from '../options-checks.js';
+import { checkRetry } from '../options.js';
 
 /** How the jobs of one entrypoint are run. */
 export interface EntrypointOptions {
@@ -20,17 +22,20 @@ export interface EntrypointMark {
   readonly options: EntrypointOptions;
 }
 
+const checkOptions = fields<EntrypointOptions>({ retry: checkRetry, queue: string });
+
 const KEY = 'nestjs-pgqueue:entrypoints';
 
 /**
  * Makes a method of a provider or a controller the handler of all jobs of that name. It gets `(job, context)`; when it returns,
  * or its promise resolves, the job is done; when it throws, the job is tried again as `retry` says and then held as `failed`.
  * A job may run more than once (a crash, a lost connection), so make it idempotent.
- * @throws InvalidEntrypointError where it can't work
+ * @throws InvalidEntrypointError where it can't work; InvalidOptionError
  */
-export function Entrypoint(name: EntrypointName, options: EntrypointOptions = {}): MethodDecorator {
+export function Entrypoint(name: EntrypointName, given: EntrypointOptions = {}): MethodDecorator {
   return (target, key, descriptor?: PropertyDescriptor) => {
     const methodName = checkMethod(target, key, descriptor);
+    const options = checkOptions(given, `@Entrypoint() on ${target.constructor.name}.${methodName}: options`);
     const marks = ownMarks(target);
     Reflect.defineMetadata(KEY, [...marks, { name, methodName, options }], target);
   };

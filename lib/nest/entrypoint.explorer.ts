@@ -3,7 +3,12 @@ import { DiscoveryService } from '@nestjs/core';
 import { checkEntrypointName } from '../domain/entrypoint-name.js';
 import { InvalidEntrypointError } from '../domain/errors.js';
 import { DEFAULT_QUEUE } from '../tokens.js';
-import { entrypointMarks, type EntrypointMark, type EntrypointOptions } from './entrypoint.decorator.js';
+import {
+  entrypointMarks,
+  type EntrypointMark,
+  type EntrypointName,
+  type EntrypointOptions,
+} from './entrypoint.decorator.js';
 
 export type InstanceWrapper = ReturnType<DiscoveryService['getProviders']>[number];
 
@@ -32,10 +37,12 @@ export class EntrypointExplorer {
   }
 }
 
-// An alias (useExisting) is the same instance under another token.
+// An alias (useExisting) is the same provider under another token, though of transient scope another instance; a factory may
+// hand on an instance that it was given.
 function distinctInstances(wrappers: readonly InstanceWrapper[]): InstanceWrapper[] {
   const seen = new Set<unknown>();
   return wrappers.filter((wrapper) => {
+    if (wrapper.isAlias) return false;
     const identity: unknown = isObject(wrapper.instance) ? wrapper.instance : wrapper;
     return !seen.has(identity) && seen.add(identity);
   });
@@ -52,16 +59,29 @@ function prototypeOf({ instance, metatype, inject }: InstanceWrapper): object | 
   return typeof metatype === 'function' && !inject ? (metatype.prototype as object) : undefined;
 }
 
-function toFound(wrapper: InstanceWrapper, prototype: object, { name, methodName, options }: EntrypointMark): FoundEntrypoint {
+function toFound(
+  wrapper: InstanceWrapper,
+  prototype: object,
+  { name, methodName, options }: EntrypointMark,
+): FoundEntrypoint {
   const method = `${prototype.constructor.name}.${methodName}`;
   return {
     queue: options.queue ?? DEFAULT_QUEUE,
-    name: checkEntrypointName(typeof name === 'function' ? name() : name, `The name in @Entrypoint() on ${method}`),
+    name: checkEntrypointName(nameOf(name, method), `The name in @Entrypoint() on ${method}`),
     options,
     methodName,
     wrapper,
     label: `${method} (in ${wrapper.host?.name ?? 'an unknown module'})`,
   };
+}
+
+function nameOf(name: EntrypointName, method: string): string {
+  if (typeof name !== 'function') return name;
+  try {
+    return name();
+  } catch (cause) {
+    throw new InvalidEntrypointError(`The function in @Entrypoint() on ${method} failed: ${String(cause)}`, { cause });
+  }
 }
 
 function refuseDuplicates(found: readonly FoundEntrypoint[]): void {
@@ -70,7 +90,9 @@ function refuseDuplicates(found: readonly FoundEntrypoint[]): void {
     const key = JSON.stringify([queue, name]);
     const other = labels.get(key);
     if (other !== undefined) {
-      throw new InvalidEntrypointError(`Entrypoint '${name}' has two handlers: ${other} and ${label}. Rename or remove one`);
+      throw new InvalidEntrypointError(
+        `Entrypoint '${name}' has two handlers: ${other} and ${label}. Rename or remove one`,
+      );
     }
     labels.set(key, label);
   }

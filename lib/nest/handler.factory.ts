@@ -4,7 +4,6 @@ import type { Handler } from '../claimer/worker-context.js';
 import { InvalidEntrypointError } from '../domain/errors.js';
 import type { Job } from '../domain/job.js';
 import type { RetryPolicy } from '../domain/retry-policy.js';
-import { resolveRetry } from '../options.js';
 import type { FoundEntrypoint } from './entrypoint.explorer.js';
 import type { JobContext } from './job-context.js';
 
@@ -12,12 +11,12 @@ type Instance = Record<string, (job: Job, context: JobContext) => unknown>;
 
 /** Makes what a worker calls from a method that was found. */
 export function createHandler(found: FoundEntrypoint, defaults: RetryPolicy): Handler {
-  const { name, methodName, options, label } = found;
+  const { name, methodName, options } = found;
   const logger = new Logger(name);
   const instanceFor = instanceSource(found);
   return {
     entrypoint: name,
-    retry: resolveRetry(options.retry, defaults, `retry in @Entrypoint() on ${label}`),
+    retry: { ...defaults, ...options.retry },
     run: async (job, control) => {
       const instance = await instanceFor(job);
       return instance[methodName]?.(job, { ...control, logger });

@@ -3,6 +3,9 @@ import { PgQueueProducer } from '../client/producer.js';
 import { getPgQueueToken, type PublicToken } from '../tokens.js';
 
 /** Injects the producer of a named queue. */
-export function InjectPgQueue(name?: string, cls: PublicToken<unknown> = PgQueueProducer): ParameterDecorator & PropertyDecorator {
+export function InjectPgQueue(
+  name?: string,
+  cls: PublicToken<unknown> = PgQueueProducer,
+): ParameterDecorator & PropertyDecorator {
   return Inject(getPgQueueToken(cls, name));
 }

@@ -1,6 +1,12 @@
-import { Injectable, type OnApplicationBootstrap, type OnApplicationShutdown, type OnModuleDestroy } from '@nestjs/common';
+import {
+  Injectable,
+  type OnApplicationBootstrap,
+  type OnApplicationShutdown,
+  type OnModuleDestroy,
+} from '@nestjs/common';
 import { ModulesContainer } from '@nestjs/core';
 import { DuplicateQueueError, InvalidEntrypointError, InvalidOptionError } from '../domain/errors.js';
+import { refuseFallback } from './data-source.resolver.js';
 import { EntrypointExplorer, type FoundEntrypoint } from './entrypoint.explorer.js';
 import { createHandler } from './handler.factory.js';
 import type { QueueRuntime } from './queue-runtime.js';
@@ -11,9 +17,10 @@ export class QueueLifecycle implements OnApplicationBootstrap, OnModuleDestroy, 
   private readonly names = new Set<string>();
   private readonly runtimes: QueueRuntime[] = [];
   private started = false;
+  private stopped = false;
 
   constructor(
-    modules: ModulesContainer,
+    private readonly modules: ModulesContainer,
     private readonly explorer: EntrypointExplorer,
   ) {
     goLast(modules);
@@ -29,16 +36,20 @@ export class QueueLifecycle implements OnApplicationBootstrap, OnModuleDestroy, 
     this.runtimes.push(runtime);
   }
 
-  onApplicationBootstrap(): void {
-    if (this.started) return; // createMicroservice().init() runs its hooks twice
+  async onApplicationBootstrap(): Promise<void> {
+    // createMicroservice().init() runs its hooks twice, and a close() can overtake an init().
+    if (this.started || this.stopped) return;
     this.started = true;
-    const found = this.explorer.explore();
-    for (const each of found) this.checkQueue(each);
-    const starts = this.runtimes.map((runtime) => ({ runtime, handlers: handlersOf(runtime, found) }));
-    for (const { runtime, handlers } of starts) runtime.start(handlers);
+    try {
+      this.start();
+    } catch (error) {
+      await this.onApplicationShutdown(); // Nest runs no more hooks of an application that failed to start
+      throw error;
+    }
   }
 
   async onModuleDestroy(): Promise<void> {
+    this.stopped = true;
     await Promise.all(this.runtimes.map((runtime) => runtime.stop()));
   }
 
@@ -46,10 +57,20 @@ export class QueueLifecycle implements OnApplicationBootstrap, OnModuleDestroy, 
     await Promise.all(this.runtimes.map((runtime) => runtime.close()));
   }
 
+  private start(): void {
+    for (const { source } of this.runtimes) refuseFallback(source, this.modules);
+    const found = this.explorer.explore();
+    for (const each of found) this.checkQueue(each);
+    const starts = this.runtimes.map((runtime) => ({ runtime, handlers: handlersOf(runtime, found) }));
+    for (const { runtime, handlers } of starts) runtime.start(handlers);
+  }
+
   private checkQueue({ queue, label }: FoundEntrypoint): void {
     if (this.names.has(queue)) return;
     const known = [...this.names].map((name) => `'${name}'`).join(', ');
-    throw new InvalidEntrypointError(`The handler ${label} is for the queue '${queue}', which no PgQueueModule has; there is ${known}`);
+    throw new InvalidEntrypointError(
+      `The handler ${label} is for the queue '${queue}', which no PgQueueModule has; there is ${known}`,
+    );
   }
 }
 
@@ -66,7 +87,13 @@ function handlersOf(runtime: QueueRuntime, found: readonly FoundEntrypoint[]) {
   const only = runtime.options.worker === false ? undefined : runtime.options.worker.entrypoints;
   const unknown = only?.find((name) => !mine.some((each) => each.name === name));
   if (unknown !== undefined) {
-    throw new InvalidOptionError('PgQueueModule.worker.entrypoints', unknown, `names that have a handler: ${mine.map(({ name }) => name).join(', ')}`);
+    throw new InvalidOptionError(
+      'PgQueueModule.worker.entrypoints',
+      unknown,
+      `names that have a handler: ${mine.map(({ name }) => name).join(', ')}`,
+    );
   }
-  return mine.filter(({ name }) => only?.includes(name) ?? true).map((each) => createHandler(each, runtime.options.retry));
+  return mine
+    .filter(({ name }) => only?.includes(name) ?? true)
+    .map((each) => createHandler(each, runtime.options.retry));
 }

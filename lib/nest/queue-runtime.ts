@@ -1,6 +1,5 @@
 import { hostname } from 'node:os';
 import type { Pool } from 'pg';
-import type { DataSource } from 'typeorm';
 import { SqlProducer } from '../client/sql-producer.js';
 import type { Handler, WorkerContext } from '../claimer/worker-context.js';
 import { Worker } from '../claimer/worker.js';
@@ -25,7 +24,7 @@ export class QueueRuntime {
   private constructor(
     readonly name: string,
     readonly options: ResolvedOptions,
-    private readonly source: ChosenDataSource,
+    readonly source: ChosenDataSource,
   ) {
     this.names = createNames(options.schema);
     const { dataSource } = source;
@@ -38,7 +37,12 @@ export class QueueRuntime {
     const source = await chooseDataSource(request);
     const runtime = new QueueRuntime(name, options, source);
     try {
-      await prepareSchema(poolDatabase(() => primaryPool(source.dataSource)), runtime.names, source.dataSource, options.migrationsRun);
+      await prepareSchema(
+        poolDatabase(() => primaryPool(source.dataSource)),
+        runtime.names,
+        source.dataSource,
+        options.migrationsRun,
+      );
       return runtime;
     } catch (error) {
       await runtime.close();
@@ -71,10 +75,6 @@ export class QueueRuntime {
     await this.stop();
     this.producer.close();
     if (this.source.owned && this.source.dataSource.isInitialized) await this.source.dataSource.destroy();
-  }
-
-  get dataSource(): DataSource {
-    return this.source.dataSource;
   }
 
   private contextFor(handlers: readonly Handler[], worker: ResolvedWorkerOptions, pool: Pool): WorkerContext {

@@ -24,7 +24,9 @@ function logEvent(logger: Logger, event: WorkerEvent): void {
       }
       return;
     case 'aborted':
-      return logger.warn(`${jobs(event.jobs.map(({ id }) => id))} did not end within shutdownTimeout: aborted and queued again`);
+      return logger.warn(
+        `${jobs(event.jobs.map(({ id }) => id))} did not end within shutdownTimeout: aborted and queued again`,
+      );
     case 'error':
       return logger.error(`Failed to ${event.task}, and will try again: ${String(event.error)}`, stackOf(event.error));
     case 'listening':
@@ -39,7 +41,10 @@ function logEnd(logger: Logger, { job, outcome }: Extract<WorkerEvent, { type: '
     logger.warn(`${attempt(job)} failed, next in ${outcome.delay} ms: ${outcome.error.message}`);
   }
   if (outcome.type === 'failed') {
-    logger.error(`${attempt(job)} failed, and it was the last: ${outcome.error.message}`, outcome.error.stack ?? undefined);
+    logger.error(
+      `${attempt(job)} failed, and it was the last: ${outcome.error.message}`,
+      outcome.error.stack ?? undefined,
+    );
   }
 }
 

@@ -8,6 +8,8 @@ export interface ClaimRequest {
   /** For people: which process this is. */
   readonly worker: string;
   readonly limit: number;
+  /** How many candidates are looked at for each job wanted, so that rivals' locks don't leave the claim short. */
+  readonly window: number;
   /** What may be claimed, each with the attempts that a job has which was enqueued without a number of its own. */
   readonly entrypoints: readonly { readonly name: string; readonly maxAttempts: number }[];
 }
@@ -15,15 +17,14 @@ export interface ClaimRequest {
 export interface ClaimResult {
   /** The most urgent first. */
   readonly jobs: ClaimedJob[];
-  /** Whether the claim may have come short only because rivals hold what it looked at. */
+  /** Whether it came short while rivals held some of what it looked at. */
   readonly crowded: boolean;
 }
 
-/** How many candidates are looked at for each job wanted, so that rivals' locks don't leave a claim short. */
-const WINDOW = 8;
-
 /**
  * Locks in the join to `candidate` and not in the lateral subquery, or it would lock `limit` rows of each name.
+ * The state is looked at again in a `case`, which doesn't imply the predicate of job_ready: with it, statistics of an emptier
+ * table make the planner walk that whole index for each candidate.
  * `any(array(…))` is evaluated once; `in (select … for update skip locked)` can be planned to lock more rows than its limit.
  */
 const claimSql = statement(
@@ -35,12 +36,12 @@ const claimSql = statement(
       from wanted cross join lateral (
         select id, priority from ${names.job}
         where entrypoint = wanted.name and status = 'queued' and wait = 'ready'
-        order by priority desc, id limit $3::int * ${WINDOW}) as ready
-      order by ready.priority desc, ready.id limit $3::int * ${WINDOW}),
+        order by priority desc, id limit $6::int) as ready
+      order by ready.priority desc, ready.id limit $6::int),
     locked as materialized (
       select job.id
       from candidate join ${names.job} as job
-        on job.id = candidate.id and job.status = 'queued' and job.wait = 'ready'
+        on job.id = candidate.id and case job.status when 'queued' then job.wait = 'ready' end
       order by candidate.priority desc, candidate.id limit $3::int
       for update of job skip locked),
     claimed as (
@@ -68,10 +69,11 @@ export async function claimJobs(db: Database, names: Names, request: ClaimReques
     request.limit,
     request.claimId,
     request.worker,
+    request.limit * request.window,
   ]);
   const jobs = rows.filter((row) => row['id'] !== null).map((row) => toClaimedJob(row, request.claimId));
   const candidates = rows[0] === undefined ? 0 : integerOf(rows[0], 'candidates');
-  return { jobs, crowded: jobs.length < request.limit && candidates >= request.limit * WINDOW };
+  return { jobs, crowded: jobs.length < request.limit && candidates > jobs.length };
 }
 
 function toClaimedJob(row: Row, claimId: string): ClaimedJob {

@@ -25,8 +25,13 @@ export function poolDatabase(pool: () => Pool): Database {
   };
 }
 
+// A connection that breaks while it is checked out says so to its listeners too, and a process without one ends. The
+// query that is under way, or the next one, fails with it.
+const ignore = () => undefined;
+
 async function inTransaction<T>(pool: Pool, work: (database: Database) => Promise<T>): Promise<T> {
   const client = await pool.connect();
+  client.on('error', ignore);
   let broken: unknown;
   try {
     await client.query('begin isolation level read committed');
@@ -37,6 +42,7 @@ async function inTransaction<T>(pool: Pool, work: (database: Database) => Promis
     await client.query('rollback').catch((failure: unknown) => (broken = failure));
     throw error;
   } finally {
+    client.off('error', ignore);
     client.release(broken !== undefined);
   }
 }

@@ -35,7 +35,12 @@ const insertSql = statement(
 );
 
 /** Inserts jobs in one statement and returns their ids in order. */
-export async function insertJobs(db: Database, names: Names, jobs: readonly NewJob[], notify: boolean): Promise<string[]> {
+export async function insertJobs(
+  db: Database,
+  names: Names,
+  jobs: readonly NewJob[],
+  notify: boolean,
+): Promise<string[]> {
   const column = <K extends keyof NewJob>(key: K): NewJob[K][] => jobs.map((job) => job[key]);
   const rows = await db.query(insertSql(names), [
     column('entrypoint'),

@@ -8,7 +8,12 @@ import { quoteIdentifier } from './names.js';
  * Listens until the signal aborts, on a connection of its own.
  * Rejects when the connection fails or ends before.
  */
-export type Listen = (channel: string, onNotification: () => void, onListening: () => void, signal: AbortSignal) => Promise<void>;
+export type Listen = (
+  channel: string,
+  onNotification: () => void,
+  onListening: () => void,
+  signal: AbortSignal,
+) => Promise<void>;
 
 export function listenThrough(dataSource: DataSource): Listen {
   return async (channel, onNotification, onListening, signal) => {

@@ -23,7 +23,12 @@ export async function readVersion(db: Database, names: Names): Promise<number> {
  * Brings the schema to the version that this package knows, or, with `migrationsRun: false`, only checks it.
  * @throws SchemaError naming what is missing and what to do
  */
-export async function prepareSchema(db: Database, names: Names, dataSource: DataSource, migrationsRun: boolean): Promise<void> {
+export async function prepareSchema(
+  db: Database,
+  names: Names,
+  dataSource: DataSource,
+  migrationsRun: boolean,
+): Promise<void> {
   try {
     const version = await readVersion(db, names);
     if (version > KNOWN_VERSION) throw newer(names, version);
@@ -64,13 +69,18 @@ function isDenied(error: unknown): error is Error {
 }
 
 async function denied(db: Database, names: Names, cause: Error): Promise<SchemaError> {
-  const [row] = await db.query(`select quote_ident(current_user) as role, quote_ident(current_database()) as database`);
-  const { role, database } = row ?? {};
+  const [row] = await db.query(
+    `select quote_ident(current_user) as role, quote_ident(current_database()) as database,
+       (select true from pg_catalog.pg_namespace where nspname = $1::text) as exists`,
+    [names.schemaName],
+  );
+  const { role, database, exists } = row ?? {};
+  const install = exists == null ? `create on database ${database}` : `usage, create on schema ${names.schema}`;
   return new SchemaError(
     'PGQUEUE_SCHEMA_DENIED',
     `Role ${role} may not use the schema ${names.schema} as the queue needs it: ${cause.message}. ` +
-      `To let it install the schema: grant create on database ${database} to ${role}; ` +
-      `to let it use one that another role has installed: grant usage on schema ${names.schema} to ${role}; ` +
+      `To let it install the tables: grant ${install} to ${role}; ` +
+      `to let it use those that another role has installed: grant usage on schema ${names.schema} to ${role}; ` +
       `grant ${RIGHTS} on all tables in schema ${names.schema} to ${role};`,
     { cause },
   );

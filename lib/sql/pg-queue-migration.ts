@@ -25,7 +25,10 @@ export abstract class PgQueueMigration implements MigrationInterface {
       await this.prepare(runner);
       if (await this.isApplied(runner)) return;
       for (const statement of this.apply()) await runner.query(statement);
-      await runner.query(`insert into ${this.names.migration} (version, name) values ($1, $2)`, [this.version, this.name]);
+      await runner.query(`insert into ${this.names.migration} (version, name) values ($1, $2)`, [
+        this.version,
+        this.name,
+      ]);
     });
   }
 
@@ -40,9 +43,13 @@ export abstract class PgQueueMigration implements MigrationInterface {
 
   // The lock holds until the transaction ends, so that replicas which boot together migrate one after the other.
   private async prepare(runner: QueryRunner): Promise<void> {
-    await runner.query(`select pg_advisory_xact_lock(hashtextextended($1, 0))`, [`nestjs-pgqueue migrations of ${this.names.schemaName}`]);
+    await runner.query(`select pg_advisory_xact_lock(hashtextextended($1, 0))`, [
+      `nestjs-pgqueue migrations of ${this.names.schemaName}`,
+    ]);
     // CREATE SCHEMA IF NOT EXISTS asks for the right to create even where the schema exists.
-    const found: unknown[] = await runner.query(`select 1 from pg_catalog.pg_namespace where nspname = $1`, [this.names.schemaName]);
+    const found = await rowsOf(runner, `select 1 from pg_catalog.pg_namespace where nspname = $1`, [
+      this.names.schemaName,
+    ]);
     if (found.length === 0) await runner.query(`create schema ${this.names.schema}`);
     await runner.query(`
       create table if not exists ${this.names.migration} (
@@ -52,9 +59,13 @@ export abstract class PgQueueMigration implements MigrationInterface {
   }
 
   private async isApplied(runner: QueryRunner): Promise<boolean> {
-    const rows: unknown[] = await runner.query(`select 1 from ${this.names.migration} where version = $1`, [this.version]);
+    const rows = await rowsOf(runner, `select 1 from ${this.names.migration} where version = $1`, [this.version]);
     return rows.length > 0;
   }
+}
+
+async function rowsOf(runner: QueryRunner, sql: string, values: unknown[]): Promise<unknown[]> {
+  return (await runner.query(sql, values)) as unknown[];
 }
 
 // TypeORM can be told to run migrations without a transaction.

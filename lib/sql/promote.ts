@@ -4,12 +4,13 @@ import { integerOf, milliseconds } from './rows.js';
 
 const BATCH = 500;
 
+// The clock is read in a subselect, as a volatile function is no condition for an index: it would be asked of all later jobs.
 // Notifies, because the rows may be of entrypoints that only others handle, who looked while they were locked here.
 const promoteSql = statement(
   (names) => `
     with due as materialized (
       select id from ${names.job}
-      where status = 'queued' and wait = 'later' and run_at <= clock_timestamp()
+      where status = 'queued' and wait = 'later' and run_at <= (select clock_timestamp())
       order by run_at limit ${BATCH}
       for update skip locked),
     promoted as (

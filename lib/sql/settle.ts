@@ -14,6 +14,7 @@ export interface Settlement {
 }
 
 // Locks jobs only, in the order of their ids: settles of jobs-then-claim and dissolves of claim-then-jobs would deadlock.
+// Waits for nobody, or one job that a user's transaction holds would stop the settles of all others.
 const settleSql = statement(
   (names) => `
     with input as (
@@ -24,7 +25,12 @@ const settleSql = statement(
       from input join ${names.job} as job
         on job.id = input.id and job.claim_id = input.claim_id and job.status = 'picked'
       order by job.id
-      for update of job),
+      for update of job skip locked),
+    locked as (
+      select job.id, job.claim_id
+      from input join ${names.job} as job on job.id = input.id and job.claim_id = input.claim_id
+      where (select count(*) from settled) < cardinality($1::bigint[])
+        and not exists (select from settled where settled.id = job.id)),
     deleted as (
       delete from ${names.job} as job using settled where job.id = settled.id and settled.outcome = 'successful'),
     updated as (
@@ -43,7 +49,9 @@ const settleSql = statement(
       from settled where outcome <> 'released'),
     notified as materialized (
       select pg_notify($9::text, '') where $10::boolean and exists (select from updated where status = 'queued'))
-    select settled.id, settled.claim_id from settled left join notified on true`,
+    select settled.id, settled.claim_id, true as written from settled left join notified on true
+    union all
+    select id, claim_id, false from locked`,
 );
 
 export interface SettleContext {
@@ -51,13 +59,20 @@ export interface SettleContext {
   readonly notify: boolean;
 }
 
-/** Writes outcomes, each only while its job still belongs to its claim. Returns those that were written. */
+export interface SettledJob {
+  readonly id: string;
+  readonly claimId: string;
+  /** `false`: somebody holds the job locked, so it has to be settled again. */
+  readonly written: boolean;
+}
+
+/** Writes outcomes, each only while its job still belongs to its claim. What does not come back belongs to others. */
 export async function settleJobs(
   db: Database,
   names: Names,
   settlements: readonly Settlement[],
   { worker, notify }: SettleContext,
-): Promise<{ id: string; claimId: string }[]> {
+): Promise<SettledJob[]> {
   const columns = settlements.map(({ outcome }) => columnsOf(outcome));
   const rows = await db.query(settleSql(names), [
     settlements.map(({ id }) => id),
@@ -71,7 +86,7 @@ export async function settleJobs(
     names.channel,
     notify,
   ]);
-  return rows.map((row) => ({ id: text(row, 'id'), claimId: text(row, 'claim_id') }));
+  return rows.map((row) => ({ id: text(row, 'id'), claimId: text(row, 'claim_id'), written: row['written'] === 't' }));
 }
 
 interface OutcomeColumns {

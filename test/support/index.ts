@@ -1,7 +1,22 @@
 export { createTestDatabase, type TestDatabase } from './test-database.js';
+export { countListeners, terminateAll, terminateListeners } from './backends.js';
 export { deferred, type Deferred } from './deferred.js';
 export { eventually } from './eventually.js';
 export { type Exit, spawnWorker, type WorkerProcess } from './spawn-worker.js';
+export { explain } from './explain.js';
 export { silentLogger } from './silent-logger.js';
 export { startApp, type TestApp } from './test-app.js';
 export { startWorker, type TestHandlers, type TestWorker, type TestWorkerOptions } from './test-worker.js';
+export {
+  type Claim,
+  FAILED,
+  makeStale,
+  names,
+  onPool,
+  type Queue,
+  queueOn,
+  RELEASED,
+  SUCCESSFUL,
+  takeAway,
+} from './queue.js';
+export { blockedBackend, openSession, type Session } from './session.js';

@@ -1,11 +1,11 @@
 import { DataSource } from 'typeorm';
 import type { Handler } from '../../lib/claimer/worker-context.js';
-import type { WorkerEvent } from '../../lib/claimer/worker-event.js';
+import type { WorkerEvent, WorkerObserver } from '../../lib/claimer/worker-event.js';
 import { Worker } from '../../lib/claimer/worker.js';
 import { resolveOptions, type PgQueueOptions, type WorkerOptions } from '../../lib/options.js';
 import { openPool } from '../../lib/sql/connections.js';
 import { poolDatabase } from '../../lib/sql/database.js';
-import { listenThrough } from '../../lib/sql/listen.js';
+import { type Listen, listenThrough } from '../../lib/sql/listen.js';
 import { createNames } from '../../lib/sql/names.js';
 import { deferred } from './deferred.js';
 
@@ -25,16 +25,20 @@ export type TestHandlers = Record<string, Handler['run']>;
 export interface TestWorkerOptions extends WorkerOptions, Pick<PgQueueOptions, 'notify' | 'defaults' | 'schema'> {
   /** How it is called in the log. */
   label?: string;
+  /** Hears of each event while it happens. */
+  observe?: WorkerObserver;
+  /** Stands between the worker and its connection that listens. */
+  listen?: (listen: Listen) => Listen;
 }
 
 /** A worker without Nest, with all its events to await. */
 export async function startWorker(url: string, handlers: TestHandlers, given: TestWorkerOptions = {}): Promise<TestWorker> {
-  const { notify, defaults, schema, label = 'test', ...worker } = given;
+  const { notify, defaults, schema, label = 'test', observe, listen = same, ...worker } = given;
   const options = resolveOptions({ notify, defaults, schema, worker });
   const dataSource = await new DataSource({ type: 'postgres', url }).initialize();
   const pool = openPool(dataSource, 3);
   pool.on('error', () => undefined);
-  const log = eventLog();
+  const log = eventLog(observe);
   const context = {
     db: poolDatabase(() => pool),
     names: createNames(options.schema),
@@ -43,7 +47,7 @@ export async function startWorker(url: string, handlers: TestHandlers, given: Te
     label,
     observe: log.observe,
   };
-  const started = new Worker(context, listenThrough(dataSource));
+  const started = new Worker(context, listen(listenThrough(dataSource)));
   started.start();
   const stop = async () => {
     await started.stop();
@@ -53,12 +57,15 @@ export async function startWorker(url: string, handlers: TestHandlers, given: Te
   return { ...log, stop };
 }
 
-function eventLog() {
+const same = (listen: Listen) => listen;
+
+function eventLog(also: WorkerObserver = () => undefined) {
   const events: WorkerEvent[] = [];
   const waiting = new Set<() => void>();
   const observe = (event: WorkerEvent) => {
     events.push(event);
     for (const look of waiting) look();
+    also(event);
   };
   const event: TestWorker['event'] = (type, fits = () => true) => {
     const { promise, resolve } = deferred<Extract<WorkerEvent, { type: typeof type }>>();

@@ -1,0 +1,19 @@
+import { Worker } from '../../../lib/claimer/worker.js';
+import { deferred } from '../../support/index.js';
+
+const original = { start: Worker.prototype.start, stop: Worker.prototype.stop };
+
+/** Tells when a worker is started or stopped, before it is. `jest.restoreAllMocks()` ends it. */
+export function onWorker(method: keyof typeof original, tell: () => void): void {
+  jest.spyOn(Worker.prototype, method).mockImplementation(function (this: Worker) {
+    tell();
+    return original[method].call(this);
+  });
+}
+
+/** Resolves when a worker begins to stop. */
+export function workerStops(): Promise<void> {
+  const stops = deferred();
+  onWorker('stop', stops.resolve);
+  return stops.promise;
+}

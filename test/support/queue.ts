@@ -1,0 +1,90 @@
+import { randomUUID } from 'node:crypto';
+import type { Outcome } from '../../lib/domain/outcome.js';
+import { type ClaimResult, claimJobs } from '../../lib/sql/claim.js';
+import { type DissolvedJob, beatClaims, dissolveClaims, reapClaims } from '../../lib/sql/claims.js';
+import { type Database, poolDatabase } from '../../lib/sql/database.js';
+import { type NewJob, insertJobs } from '../../lib/sql/enqueue.js';
+import { createNames } from '../../lib/sql/names.js';
+import { settleJobs } from '../../lib/sql/settle.js';
+import type { TestDatabase } from './test-database.js';
+
+/** The statements of the queue on one connection, or on a test's pool, with what tests rarely vary filled in. */
+export interface Queue {
+  add(...jobs: (Partial<NewJob> | string)[]): Promise<string[]>;
+  claim(limit: number, options?: ClaimOptions): Promise<Claim>;
+  /** Resolves with the ids that were written, and with `'<id> is locked'`. */
+  settle(claim: Claim, outcome: Outcome, ids?: readonly string[]): Promise<string[]>;
+  beat(...claims: Claim[]): Promise<Set<string>>;
+  dissolve(heartbeatTimeout?: number): Promise<DissolvedJob[]>;
+  reap(...claims: Claim[]): Promise<string[]>;
+}
+
+export interface ClaimOptions {
+  entrypoints?: string[];
+  maxAttempts?: number;
+  window?: number;
+  /** The label of the worker. */
+  as?: string;
+}
+
+export interface Claim extends ClaimResult {
+  readonly claimId: string;
+  readonly ids: readonly string[];
+}
+
+export const SUCCESSFUL: Outcome = { type: 'successful' };
+export const RELEASED: Outcome = { type: 'released' };
+export const FAILED: Outcome = { type: 'failed', error: { message: 'Error: no', stack: 'Error: no\n    at here' } };
+export const names = createNames('pgqueue');
+
+const HEARTBEAT_TIMEOUT = 30_000;
+const NEW_JOB: NewJob = {
+  entrypoint: 'work',
+  payload: null,
+  headers: null,
+  priority: 0,
+  maxAttempts: null,
+  delay: 0,
+  runAt: null,
+};
+
+export const onPool = ({ pool }: TestDatabase): Queue => queueOn(poolDatabase(() => pool));
+
+export function queueOn(db: Database): Queue {
+  return {
+    add: (...jobs) =>
+      insertJobs(db, names, jobs.map((job) => ({ ...NEW_JOB, ...(typeof job === 'string' ? { entrypoint: job } : job) })), true),
+    claim: async (limit, { entrypoints = ['work'], maxAttempts = 5, window = 8, as = 'test' } = {}) => {
+      const claimId = randomUUID();
+      const wanted = entrypoints.map((name) => ({ name, maxAttempts }));
+      const result = await claimJobs(db, names, { claimId, worker: as, limit, window, entrypoints: wanted });
+      return { ...result, claimId, ids: result.jobs.map(({ id }) => id) };
+    },
+    settle: async ({ claimId, ids }, outcome, some = ids) => {
+      const settlements = some.map((id) => ({ id, claimId, outcome, duration: 1 }));
+      const answers = await settleJobs(db, names, settlements, { worker: 'test', notify: true });
+      return answers.map(({ id, written }) => (written ? id : `${id} is locked`));
+    },
+    beat: (...claims) => beatClaims(db, names, claims.map(({ claimId }) => claimId)),
+    dissolve: (heartbeatTimeout = HEARTBEAT_TIMEOUT) => dissolveClaims(db, names, { heartbeatTimeout, notify: true }),
+    reap: (...claims) => reapClaims(db, names, claims.map(({ claimId }) => claimId)),
+  };
+}
+
+/** Makes claims (all of them by default) look as if their worker had died an hour ago. */
+export async function makeStale(database: TestDatabase, ...claims: { claimId: string }[]): Promise<void> {
+  const ids = claims.map(({ claimId }) => claimId);
+  await database.query(
+    `update pgqueue.claim set heartbeat_at = clock_timestamp() - interval '1 hour'
+     where claim_id = any($1::uuid[]) or cardinality($1::uuid[]) = 0`,
+    [ids],
+  );
+}
+
+/** As `makeStale` and a dissolve in one, however fast the worker beats. */
+export async function takeAway(database: TestDatabase): Promise<DissolvedJob[]> {
+  return poolDatabase(() => database.pool).transaction(async (db) => {
+    await db.query(`update pgqueue.claim set heartbeat_at = '-infinity'`);
+    return queueOn(db).dissolve();
+  });
+}
