@@ -1,6 +1,7 @@
 import { Logger } from '@nestjs/common';
 import type { WorkerEvent, WorkerObserver } from '../claimer/worker-event.js';
 import type { ClaimedJob } from '../domain/job.js';
+import type { DissolvedJob } from '../sql/claims.js';
 import { DEFAULT_QUEUE } from '../tokens.js';
 
 /** Says through Nest's logger what an operator has to know; what goes as it should is silent. */
@@ -18,15 +19,10 @@ function logEvent(logger: Logger, event: WorkerEvent): void {
     case 'refused':
       return logger.warn(`What became of ${jobs(event.ids)} is not recorded: it has been given to others`);
     case 'dissolved':
-      for (const { id, entrypoint, worker, outcome } of event.jobs) {
-        const next = outcome === 'failed' ? 'it was its last attempt and it is held as failed' : 'it is queued again';
-        logger.warn(`Job ${id} of ${entrypoint} was left behind by worker ${worker}: ${next}`);
-      }
+      for (const line of describeLeftBehind(event.jobs)) logger.warn(line);
       return;
     case 'aborted':
-      return logger.warn(
-        `${jobs(event.jobs.map(({ id }) => id))} did not end within shutdownTimeout: aborted and queued again`,
-      );
+      return logger.warn(`Aborted ${jobs(event.jobs.map(({ id }) => id))} after shutdownTimeout, and queued again`);
     case 'error':
       return logger.error(`Failed to ${event.task}, and will try again: ${String(event.error)}`, stackOf(event.error));
     case 'listening':
@@ -34,6 +30,18 @@ function logEvent(logger: Logger, event: WorkerEvent): void {
     case 'settled':
       return;
   }
+}
+
+// A line for each worker that is gone, and not for each of its jobs.
+function describeLeftBehind(left: readonly DissolvedJob[]): string[] {
+  return [...new Set(left.map(({ worker }) => worker))].map((worker) => {
+    const of = (outcome: DissolvedJob['outcome']) =>
+      left.filter((job) => job.worker === worker && job.outcome === outcome).map(({ id }) => id);
+    const [lost, failed] = [of('lost'), of('failed')];
+    const queued = lost.length === 0 ? [] : [`${jobs(lost)} queued again`];
+    const held = failed.length === 0 ? [] : [`${jobs(failed)} held as failed, as it was the last attempt`];
+    return `Worker ${worker} has stopped beating: ${[...queued, ...held].join('; ')}`;
+  });
 }
 
 function logEnd(logger: Logger, { job, outcome }: Extract<WorkerEvent, { type: 'ended' }>): void {
@@ -52,8 +60,12 @@ function attempt({ id, entrypoint, attempt: number, maxAttempts }: ClaimedJob): 
   return `Attempt ${number} of ${maxAttempts} of job ${id} of ${entrypoint}`;
 }
 
+const IDS_SHOWN = 10;
+
 function jobs(ids: readonly string[]): string {
-  return ids.length === 1 ? `job ${ids[0]}` : `jobs ${ids.join(', ')}`;
+  if (ids.length === 1) return `job ${ids[0]}`;
+  const more = ids.length > IDS_SHOWN ? ', …' : '';
+  return `${ids.length} jobs (${ids.slice(0, IDS_SHOWN).join(', ')}${more})`;
 }
 
 function stackOf(error: unknown): string | undefined {

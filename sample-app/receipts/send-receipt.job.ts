@@ -1,0 +1,4 @@
+/** Payload of a `send_receipt` job. */
+export interface SendReceipt {
+  readonly orderId: number;
+}

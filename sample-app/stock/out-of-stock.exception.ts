@@ -1,0 +1,7 @@
+import { ConflictException } from '@nestjs/common';
+
+export class OutOfStockException extends ConflictException {
+  constructor(sku: string, available: number) {
+    super(`${sku} is out of stock: ${available} left`);
+  }
+}
