@@ -17,7 +17,11 @@ export interface EnqueueOptions {
 
 /** Where jobs are written. */
 export interface EnqueueTarget {
-  /** The manager of your transaction: the jobs are committed, or rolled back, with it. @default a transaction of their own */
+  /**
+   * The manager of your transaction: the jobs are committed, or rolled back, with it. One without a transaction, such as
+   * `dataSource.manager`, commits at once.
+   * @default a transaction of their own
+   */
   manager?: EntityManager | undefined;
 }
 

@@ -21,7 +21,9 @@ export async function countListeners(database: TestDatabase): Promise<number> {
 }
 
 async function terminate(database: TestDatabase, from: string): Promise<number> {
-  const pids = (await database.query<{ pid: number }>(`select pid, pg_terminate_backend(pid) ${from}`)).map(({ pid }) => pid);
+  const pids = (await database.query<{ pid: number }>(`select pid, pg_terminate_backend(pid) ${from}`)).map(
+    ({ pid }) => pid,
+  );
   await eventually(async () => (await database.query(`select ${OTHERS} and pid = any($1)`, [pids])).length === 0);
   return pids.length;
 }

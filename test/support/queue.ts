@@ -53,7 +53,12 @@ export const onPool = ({ pool }: TestDatabase): Queue => queueOn(poolDatabase(()
 export function queueOn(db: Database): Queue {
   return {
     add: (...jobs) =>
-      insertJobs(db, names, jobs.map((job) => ({ ...NEW_JOB, ...(typeof job === 'string' ? { entrypoint: job } : job) })), true),
+      insertJobs(
+        db,
+        names,
+        jobs.map((job) => ({ ...NEW_JOB, ...(typeof job === 'string' ? { entrypoint: job } : job) })),
+        true,
+      ),
     claim: async (limit, { entrypoints = ['work'], maxAttempts = 5, window = 8, as = 'test' } = {}) => {
       const claimId = randomUUID();
       const wanted = entrypoints.map((name) => ({ name, maxAttempts }));
@@ -65,9 +70,19 @@ export function queueOn(db: Database): Queue {
       const answers = await settleJobs(db, names, settlements, { worker: 'test', notify: true });
       return answers.map(({ id, written }) => (written ? id : `${id} is locked`));
     },
-    beat: (...claims) => beatClaims(db, names, claims.map(({ claimId }) => claimId)),
+    beat: (...claims) =>
+      beatClaims(
+        db,
+        names,
+        claims.map(({ claimId }) => claimId),
+      ),
     dissolve: (heartbeatTimeout = HEARTBEAT_TIMEOUT) => dissolveClaims(db, names, { heartbeatTimeout, notify: true }),
-    reap: (...claims) => reapClaims(db, names, claims.map(({ claimId }) => claimId)),
+    reap: (...claims) =>
+      reapClaims(
+        db,
+        names,
+        claims.map(({ claimId }) => claimId),
+      ),
   };
 }
 

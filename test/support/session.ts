@@ -30,7 +30,9 @@ export async function openSession({ url }: TestDatabase): Promise<Session> {
 /** Resolves with the process id of the backend that waits for a lock with the claim or the settle of a worker. */
 export function blockedBackend(database: TestDatabase, statement: 'claim' | 'settle'): Promise<number> {
   return eventually(async () => {
-    const [row] = await database.query<{ pid: number }>(BLOCKED, [statement === 'claim' ? '%candidate%' : '%settled%']);
+    const [row] = await database.query<{ pid: number }>(BLOCKED, [
+      statement === 'claim' ? '%candidate%' : '%input join%',
+    ]);
     return row?.pid ?? false;
   });
 }

@@ -32,7 +32,11 @@ export interface TestWorkerOptions extends WorkerOptions, Pick<PgQueueOptions, '
 }
 
 /** A worker without Nest, with all its events to await. */
-export async function startWorker(url: string, handlers: TestHandlers, given: TestWorkerOptions = {}): Promise<TestWorker> {
+export async function startWorker(
+  url: string,
+  handlers: TestHandlers,
+  given: TestWorkerOptions = {},
+): Promise<TestWorker> {
   const { notify, defaults, schema, label = 'test', observe, listen = same, ...worker } = given;
   const options = resolveOptions({ notify, defaults, schema, worker });
   const dataSource = await new DataSource({ type: 'postgres', url }).initialize();
@@ -43,7 +47,9 @@ export async function startWorker(url: string, handlers: TestHandlers, given: Te
     db: poolDatabase(() => pool),
     names: createNames(options.schema),
     options: { ...(options.worker as Exclude<typeof options.worker, false>), notify: options.notify },
-    handlers: new Map(Object.entries(handlers).map(([entrypoint, run]) => [entrypoint, { entrypoint, retry: options.retry, run }])),
+    handlers: new Map(
+      Object.entries(handlers).map(([entrypoint, run]) => [entrypoint, { entrypoint, retry: options.retry, run }]),
+    ),
     label,
     observe: log.observe,
   };
