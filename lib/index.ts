@@ -8,6 +8,7 @@ export {
 } from './client/producer.js';
 export { Entrypoint, type EntrypointName, type EntrypointOptions } from './nest/entrypoint.decorator.js';
 export { InjectPgQueue } from './nest/inject-pg-queue.decorator.js';
+export { PgQueueWorker, type DrainedJob } from './nest/pg-queue-worker.js';
 export type { JobContext } from './nest/job-context.js';
 export { getPgQueueToken, PG_QUEUE_OPTIONS, type PublicToken } from './tokens.js';
 export { pgQueueMigrations } from './sql/migrations.js';

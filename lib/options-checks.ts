@@ -77,7 +77,7 @@ function field<T extends object>(checks: { [K in keyof T]: Check<unknown> }, key
 
 function unknown(known: readonly string[], key: string): Check<never> {
   return (value, option) => {
-    throw new InvalidOptionError(option, value, `no such option, only ${known.join(', ')}${didYouMean(key, known)}`);
+    throw new InvalidOptionError(option, value, `one of the options ${known.join(', ')}${didYouMean(key, known)}`);
   };
 }
 

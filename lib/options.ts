@@ -19,6 +19,11 @@ export interface PgQueueOptions {
   worker?: boolean | WorkerOptions | undefined;
   /** Wake workers with LISTEN/NOTIFY. With `false` they only poll. @default true */
   notify?: boolean | undefined;
+  /**
+   * URL of a direct connection to listen on, where the DataSource goes through a pooler in transaction mode.
+   * @default as the DataSource connects
+   */
+  listenUrl?: string | undefined;
   /** What holds for every entrypoint that doesn't say otherwise. */
   defaults?: { retry?: Partial<RetryPolicy> | undefined } | undefined;
 }
@@ -35,6 +40,8 @@ export interface WorkerOptions {
   shutdownTimeout?: number | undefined;
   /** Run only these. @default every entrypoint that has a handler */
   entrypoints?: readonly string[] | undefined;
+  /** Start with the application. With `false` nothing runs before `PgQueueWorker.start()` or `drain()`. @default true */
+  autoStart?: boolean | undefined;
 }
 
 export interface ResolvedOptions {
@@ -43,6 +50,7 @@ export interface ResolvedOptions {
   readonly migrationsRun: boolean;
   readonly worker: ResolvedWorkerOptions | false;
   readonly notify: boolean;
+  readonly listenUrl: string | undefined;
   readonly retry: RetryPolicy;
 }
 
@@ -52,6 +60,7 @@ export interface ResolvedWorkerOptions {
   readonly heartbeatTimeout: number;
   readonly shutdownTimeout: number;
   readonly entrypoints: readonly string[] | undefined;
+  readonly autoStart: boolean;
 }
 
 const DEFAULT_SCHEMA = 'pgqueue';
@@ -64,6 +73,7 @@ const DEFAULT_WORKER: ResolvedWorkerOptions = {
   heartbeatTimeout: 30_000,
   shutdownTimeout: 20_000,
   entrypoints: undefined,
+  autoStart: true,
 };
 
 export const INT4_MAX = 2_147_483_647;
@@ -92,6 +102,7 @@ const checkWorker = fields<ResolvedWorkerOptions>({
   heartbeatTimeout: duration(100),
   shutdownTimeout: duration(0),
   entrypoints: list(checkEntrypointName),
+  autoStart: boolean,
 });
 
 const checkOptions = fields<Required<PgQueueOptions>>({
@@ -103,6 +114,7 @@ const checkOptions = fields<Required<PgQueueOptions>>({
   migrationsRun: boolean,
   worker: (value, option) => (typeof value === 'boolean' ? value : checkWorker(value, option)),
   notify: boolean,
+  listenUrl: checkUrl,
   defaults: fields<{ retry: Partial<RetryPolicy> }>({ retry: checkRetry }),
 });
 
@@ -113,12 +125,16 @@ const checkOptions = fields<Required<PgQueueOptions>>({
 export function resolveOptions(given: PgQueueOptions = {}, where = 'PgQueueModule'): ResolvedOptions {
   const options = checkOptions(given, where);
   const worker = options.worker ?? true;
+  if (options.notify === false && options.listenUrl !== undefined) {
+    throw new InvalidOptionError(`${where}.listenUrl`, '…', 'no listenUrl, as notify is false');
+  }
   return Object.freeze({
     dataSource: options.dataSource,
     schema: options.schema ?? DEFAULT_SCHEMA,
     migrationsRun: options.migrationsRun ?? true,
     worker: worker === false ? false : { ...DEFAULT_WORKER, ...(worker === true ? {} : (worker as object)) },
     notify: options.notify ?? true,
+    listenUrl: options.listenUrl,
     retry: { ...DEFAULT_RETRY, ...options.defaults?.retry },
   });
 }
@@ -126,6 +142,16 @@ export function resolveOptions(given: PgQueueOptions = {}, where = 'PgQueueModul
 /** @throws InvalidOptionError */
 export function resolveSchema(given: { schema?: string }, where: string): string {
   return fields<{ schema: string }>({ schema: checkSchema })(given, where).schema ?? DEFAULT_SCHEMA;
+}
+
+// The value isn't shown, as there may be a password in it.
+function checkUrl(value: unknown, option: string): string {
+  if (typeof value === 'string' && /^postgres(ql)?:\/\//.test(value) && URL.canParse(value)) return value;
+  throw new InvalidOptionError(
+    option,
+    typeof value === 'string' ? '…' : value,
+    'a URL such as postgresql://user@host:5432/database',
+  );
 }
 
 const IDENTIFIER_BYTES = 63;

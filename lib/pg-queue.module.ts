@@ -10,6 +10,7 @@ import { ModulesContainer } from '@nestjs/core';
 import { DataSource } from 'typeorm';
 import { PgQueueProducer } from './client/producer.js';
 import { InvalidOptionError } from './domain/errors.js';
+import { PgQueueWorker } from './nest/pg-queue-worker.js';
 import { PgQueueCoreModule } from './nest/pg-queue-core.module.js';
 import { QueueLifecycle } from './nest/queue-lifecycle.js';
 import { QueueRuntime } from './nest/queue-runtime.js';
@@ -77,6 +78,7 @@ function addQueue(definition: DynamicModule, extras: PgQueueExtras): DynamicModu
   const { name = DEFAULT_QUEUE, isGlobal = true, dataSourceToken } = extras;
   checkName(name);
   const producer = getPgQueueToken(PgQueueProducer, name);
+  const worker = getPgQueueToken(PgQueueWorker, name);
   return {
     ...definition,
     global: isGlobal,
@@ -85,8 +87,9 @@ function addQueue(definition: DynamicModule, extras: PgQueueExtras): DynamicModu
       ...(definition.providers ?? []),
       runtimeProvider(name, dataSourceToken),
       { provide: producer, inject: [RUNTIME], useFactory: (runtime: QueueRuntime) => runtime.producer },
+      { provide: worker, inject: [RUNTIME], useFactory: (runtime: QueueRuntime) => runtime.worker },
     ],
-    exports: [...(definition.exports ?? []), producer],
+    exports: [...(definition.exports ?? []), producer, worker],
   };
 }
 
@@ -102,7 +105,9 @@ function runtimeProvider(name: string, token: InjectionToken | undefined): Provi
     ) => {
       lifecycle.reserve(name);
       const options = resolveOptions(checkGiven(given), where(name));
-      const runtime = await QueueRuntime.open(name, options, { given: options.dataSource, injected, token, modules });
+      const handlers = (queue: QueueRuntime) => lifecycle.handlersOf(queue);
+      const { dataSource } = options;
+      const runtime = await QueueRuntime.open({ name, options, handlers, given: dataSource, injected, token, modules });
       lifecycle.add(runtime);
       return runtime;
     },

@@ -46,10 +46,11 @@ export class CreateQueue extends PgQueueMigration {
         payload json,
         headers json,
         constraint job_status_check check (status in ('queued', 'picked', 'failed')),
-        constraint job_wait_check check (wait in ('ready', 'later')),
+        constraint job_wait_check check (wait in ('ready', 'later', 'alone')),
         constraint job_claim_check check ((status = 'picked') = (claim_id is not null)))`,
       `create index job_ready on ${job} (entrypoint, priority desc, id) where status = 'queued' and wait = 'ready'`,
       `create index job_later on ${job} (run_at) where status = 'queued' and wait = 'later'`,
+      `create index job_alone on ${job} (entrypoint, priority desc, id) where status = 'queued' and wait = 'alone'`,
     ];
   }
 

@@ -1,3 +1,4 @@
+import { inspect } from 'node:util';
 import { Test } from '@nestjs/testing';
 import { InvalidOptionError, PgQueueModule, pgQueueMigrations, type PgQueueOptions } from 'nestjs-pgqueue';
 import { DataSource } from 'typeorm';
@@ -33,6 +34,10 @@ const bad: [path: string, value: unknown][] = [
   ...[NaN, 0, 9, -1, '5000', 10.5, BEYOND_TIMER].map((value): [string, unknown] => ['worker.pollInterval', value]),
   ...[NaN, 0, 99, 1e3 + 0.5, BEYOND_TIMER].map((value): [string, unknown] => ['worker.heartbeatTimeout', value]),
   ...[NaN, -1, 0.5, '0', BEYOND_TIMER].map((value): [string, unknown] => ['worker.shutdownTimeout', value]),
+  ['worker.autoStart', 'false'],
+  ['worker.autoStart', 0],
+  ['listenUrl', null],
+  ['listenUrl', 5432],
   ['worker.entrypoints', 'name'],
   ['worker.entrypoints[1]', ''],
   ['worker.entrypoints[0]', 5],
@@ -65,7 +70,8 @@ const thrownBy = (work: () => unknown): unknown => {
 };
 
 describe('the options of the module', () => {
-  it.each(bad)('are refused by name, value and what is expected: %s = %p', (path, value) => {
+  const named = bad.map(([path, value]) => [path, inspect(value), value] as const);
+  it.each(named)('are refused by name, value and what is expected: %s = %s', (path, _, value) => {
     const error = thrownBy(() => resolveOptions(nest(path, value)));
     expect(error).toBeInstanceOf(InvalidOptionError);
     expect(error).toMatchObject({ code: 'PGQUEUE_INVALID_OPTION', option: `PgQueueModule.${path}`, value });
@@ -102,6 +108,16 @@ describe('the options of the module', () => {
     },
   );
 
+  it.each([
+    ['no URL', { listenUrl: 'host=db password=secret' }],
+    ['the URL of another database', { listenUrl: 'mysql://user:secret@db/shop' }],
+    ['a URL without use', { listenUrl: 'postgresql://user:secret@db/shop', notify: false }],
+  ])('are refused without showing a password: %s', (_, options) => {
+    const error = thrownBy(() => resolveOptions(options));
+    expect(error).toMatchObject({ code: 'PGQUEUE_INVALID_OPTION', option: 'PgQueueModule.listenUrl' });
+    expect(inspect(error)).not.toContain('secret');
+  });
+
   it('have one set of defaults, which undefined leaves alone', () => {
     const given = { schema: undefined, worker: { concurrency: undefined }, defaults: { retry: undefined } };
     const resolved = {
@@ -109,12 +125,14 @@ describe('the options of the module', () => {
       schema: 'pgqueue',
       migrationsRun: true,
       notify: true,
+      listenUrl: undefined,
       worker: {
         concurrency: 10,
         pollInterval: 5_000,
         heartbeatTimeout: 30_000,
         shutdownTimeout: 20_000,
         entrypoints: undefined,
+        autoStart: true,
       },
       retry: { maxAttempts: 5, delay: 1_000, backoff: 2, maxDelay: 300_000, jitter: 0.1 },
     };

@@ -30,6 +30,10 @@ export class Dispatcher {
     return this.context.options.concurrency - this.running.size;
   }
 
+  get isIdle(): boolean {
+    return this.running.size === 0;
+  }
+
   run(jobs: readonly ClaimedJob[]): void {
     for (const job of jobs) {
       const run = { job, startedAt: performance.now(), controller: new AbortController() };

@@ -1,6 +1,7 @@
 import type { Listen } from '../sql/listen.js';
 import { Backoff } from './backoff.js';
 import type { Bell } from './bell.js';
+import { reportError } from './report-error.js';
 import type { WorkerContext } from './worker-context.js';
 
 /** Keeps one LISTEN alive and rings at each notification. */
@@ -28,14 +29,14 @@ export class Listener {
     const { signal } = this.stopped;
     while (!signal.aborted) {
       try {
-        await this.listen(
-          this.context.names.channel,
-          () => this.wakeUp.ring(),
-          () => this.onListening(),
+        await this.listen({
+          channel: this.context.names.channel,
+          onNotification: () => this.wakeUp.ring(),
+          onListening: () => this.onListening(),
           signal,
-        );
+        });
       } catch (error) {
-        this.context.observe({ type: 'error', task: 'listen', error });
+        reportError(this.context, 'listen', error);
         await this.backoff.pause(signal);
       }
     }

@@ -1,4 +1,4 @@
-import { dissolveClaims } from '../sql/claims.js';
+import { dissolveClaims } from '../sql/dissolve.js';
 import type { WorkerContext } from './worker-context.js';
 
 /** Takes back the jobs of workers that are gone, of whatever entrypoint. */

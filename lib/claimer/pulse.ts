@@ -2,6 +2,7 @@ import { beat } from './heartbeat.js';
 import type { ClaimBook } from './claim-book.js';
 import { pause } from './bell.js';
 import { dissolve } from './maintenance.js';
+import { reportError } from './report-error.js';
 import type { WorkerContext } from './worker-context.js';
 import type { WorkerTask } from './worker-event.js';
 
@@ -55,7 +56,7 @@ export class Pulse {
       await work();
       return true;
     } catch (error) {
-      this.context.observe({ type: 'error', task, error });
+      reportError(this.context, task, error);
       return false;
     }
   }

@@ -3,6 +3,7 @@ import { reapClaims } from '../sql/claims.js';
 import { settleJobs, type SettledJob, type Settlement } from '../sql/settle.js';
 import { Backoff } from './backoff.js';
 import type { ClaimBook } from './claim-book.js';
+import { reportError } from './report-error.js';
 import type { WorkerContext } from './worker-context.js';
 
 const BATCH = 1_000;
@@ -51,10 +52,9 @@ export class Settler {
     const backoff = new Backoff();
     for (;;) {
       try {
-        this.report(batch, await this.write(batch));
-        return;
+        return this.report(batch, await this.write(batch));
       } catch (error) {
-        this.context.observe({ type: 'error', task: 'settle', error });
+        reportError(this.context, 'settle', error);
         if (this.abandoned.signal.aborted) return;
         await backoff.pause(this.abandoned.signal);
       }

@@ -1,6 +1,6 @@
 import type { Outcome } from '../domain/outcome.js';
 import type { ClaimedJob } from '../domain/job.js';
-import type { DissolvedJob } from '../sql/claims.js';
+import type { DissolvedJob } from '../sql/dissolve.js';
 
 /** What a worker tells about itself: logged by the Nest layer, awaited by tests. */
 export type WorkerEvent =
@@ -15,7 +15,8 @@ export type WorkerEvent =
   | { readonly type: 'dissolved'; readonly jobs: readonly DissolvedJob[] }
   /** Handlers did not end within `shutdownTimeout` and were aborted. */
   | { readonly type: 'aborted'; readonly jobs: readonly ClaimedJob[] }
-  | { readonly type: 'error'; readonly task: WorkerTask; readonly error: unknown };
+  /** Something failed and is tried again. What is not `transient` will fail again until somebody does something. */
+  | { readonly type: 'error'; readonly task: WorkerTask; readonly error: unknown; readonly transient: boolean };
 
 /** The long-running parts, by what fails in them. */
 export type WorkerTask = 'claim' | 'settle' | 'beat' | 'dissolve' | 'listen';

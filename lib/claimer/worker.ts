@@ -1,15 +1,16 @@
 import type { Listen } from '../sql/listen.js';
-import { Bell, pause } from './bell.js';
+import { Bell } from './bell.js';
 import { ClaimBook } from './claim-book.js';
 import { Claimer } from './claimer.js';
 import { Dispatcher } from './dispatcher.js';
 import { Listener } from './listener.js';
 import { Pulse } from './pulse.js';
 import { Settler } from './settler.js';
+import { within } from './within.js';
 import type { WorkerContext } from './worker-context.js';
 
-// What a database that is down may add to a shutdown.
-const FLUSH_TIMEOUT = 2_000;
+// What a database that is down, or doesn't answer, may add to each step of a shutdown.
+const LAST_WORDS = 1_000;
 
 /** All parts of one running worker. It is started once and stopped once. */
 export class Worker {
@@ -43,23 +44,33 @@ export class Worker {
     this.claimer.start();
   }
 
+  /** Runs what is due until nothing is left or the signal aborts, and stops. Rejects when it can't claim. */
+  async drain(signal: AbortSignal | undefined): Promise<void> {
+    const stop = () => void this.stop();
+    signal?.addEventListener('abort', stop);
+    try {
+      this.pulse.start();
+      if (signal?.aborted !== true) await this.claimer.drain(() => this.settler.flush());
+    } finally {
+      signal?.removeEventListener('abort', stop);
+      await this.stop();
+    }
+  }
+
   /** Claims no more, lets handlers end within `shutdownTimeout`, writes what became of them, and stops beating last. */
   stop(): Promise<void> {
     return (this.stopping ??= this.wind());
   }
 
   private async wind(): Promise<void> {
-    await this.claimer.stop();
+    await within(LAST_WORDS, this.claimer.stop());
     await this.dispatcher.drain(this.context.options.shutdownTimeout);
     await this.flush();
-    await Promise.all([this.listener.stop(), this.pulse.stop()]);
+    await within(LAST_WORDS, Promise.all([this.listener.stop(), this.pulse.stop()]));
   }
 
   private async flush(): Promise<void> {
-    const flushed = new AbortController();
-    const expired = pause(FLUSH_TIMEOUT, flushed.signal).then(() => this.settler.abandon());
-    await this.settler.flush();
-    flushed.abort();
-    await expired;
+    await within(LAST_WORDS, this.settler.flush());
+    this.settler.abandon();
   }
 }

@@ -53,6 +53,9 @@ export function toNewJob(entrypoint: unknown, payload: unknown, options: Enqueue
   };
 }
 
+/** What a job carries is read with each claim. Larger things belong elsewhere, and their address into the payload. */
+const JSON_BYTES = 10 * 1024 * 1024;
+
 function toJson(value: unknown, entrypoint: string, what: string): string {
   let json: string | undefined;
   try {
@@ -64,5 +67,12 @@ function toJson(value: unknown, entrypoint: string, what: string): string {
   }
   if (json === undefined)
     throw new InvalidPayloadError(entrypoint, `${what} is a ${typeof value}, which JSON doesn't have`);
+  const bytes = Buffer.byteLength(json);
+  if (bytes > JSON_BYTES) {
+    throw new InvalidPayloadError(
+      entrypoint,
+      `${what} is ${bytes} bytes of JSON, and ${JSON_BYTES} is the most. Store it elsewhere and enqueue where it is`,
+    );
+  }
   return json;
 }

@@ -41,7 +41,8 @@ export interface EnqueuedJob {
 export interface PgQueueProducer {
   /**
    * Enqueues one job. When it resolves, the job is committed, or written in the transaction of `manager`.
-   * @param payload anything that `JSON.stringify` can write; the handler gets it through JSON and back. `undefined` stays `undefined`
+   * @param payload anything that `JSON.stringify` can write in at most 10 MiB; the handler gets it through JSON and back.
+   * `undefined` stays `undefined`
    * @throws InvalidOptionError, InvalidPayloadError, ManagerError, QueueClosedError
    */
   enqueue(entrypoint: string, payload?: unknown, options?: EnqueueOptions & EnqueueTarget): Promise<EnqueuedJob>;

@@ -21,6 +21,16 @@ export class InvalidOptionError extends PgQueueError {
   }
 }
 
+/** `PgQueueWorker` is asked to run jobs in a process that only produces. `PGQUEUE_WORKER_DISABLED`. */
+export class WorkerDisabledError extends PgQueueError {
+  constructor(queue: string) {
+    super(
+      'PGQUEUE_WORKER_DISABLED',
+      `The queue '${queue}' has worker: false. To start it by hand, set worker: { autoStart: false }`,
+    );
+  }
+}
+
 /** A payload or the headers of a job can't be written as JSON. `PGQUEUE_INVALID_PAYLOAD`. */
 export class InvalidPayloadError extends PgQueueError {
   constructor(entrypoint: string, what: string, options?: { cause?: unknown }) {
@@ -42,9 +52,10 @@ export class ManagerError extends PgQueueError {
   }
 }
 
-export type SchemaErrorCode = 'PGQUEUE_SCHEMA_MISSING' | 'PGQUEUE_SCHEMA_NEWER' | 'PGQUEUE_SCHEMA_DENIED';
+export type SchemaErrorCode =
+  'PGQUEUE_SCHEMA_MISSING' | 'PGQUEUE_SCHEMA_NEWER' | 'PGQUEUE_SCHEMA_DENIED' | 'PGQUEUE_SCHEMA_TAKEN';
 
-/** The queue's schema is missing or older, is newer than this package knows, or may not be used by this role. */
+/** The queue's schema is missing or older, newer than this package knows, not for this role, or holds others' tables. */
 export class SchemaError extends PgQueueError {
   declare readonly code: SchemaErrorCode;
   constructor(code: SchemaErrorCode, message: string, options?: { cause?: unknown }) {

@@ -5,17 +5,21 @@ import {
   type OnModuleDestroy,
 } from '@nestjs/common';
 import { ModulesContainer } from '@nestjs/core';
+import type { Handler } from '../claimer/worker-context.js';
 import { DuplicateQueueError, InvalidEntrypointError, InvalidOptionError } from '../domain/errors.js';
 import { refuseFallback } from './data-source.resolver.js';
 import { EntrypointExplorer, type FoundEntrypoint } from './entrypoint.explorer.js';
 import { createHandler } from './handler.factory.js';
 import type { QueueRuntime } from './queue-runtime.js';
+import { ShutdownWarner } from './shutdown-warner.js';
 
 /** Starts the workers of all queues after everything else of the application, and drains them before. */
 @Injectable()
 export class QueueLifecycle implements OnApplicationBootstrap, OnModuleDestroy, OnApplicationShutdown {
   private readonly names = new Set<string>();
   private readonly runtimes: QueueRuntime[] = [];
+  private readonly warner = new ShutdownWarner();
+  private found: readonly FoundEntrypoint[] | undefined;
   private started = false;
   private stopped = false;
 
@@ -41,7 +45,7 @@ export class QueueLifecycle implements OnApplicationBootstrap, OnModuleDestroy, 
     if (this.started || this.stopped) return;
     this.started = true;
     try {
-      this.start();
+      await this.start();
     } catch (error) {
       await this.onApplicationShutdown(); // Nest runs no more hooks of an application that failed to start
       throw error;
@@ -50,23 +54,37 @@ export class QueueLifecycle implements OnApplicationBootstrap, OnModuleDestroy, 
 
   async onModuleDestroy(): Promise<void> {
     this.stopped = true;
-    await Promise.all(this.runtimes.map((runtime) => runtime.stop()));
+    this.warner.stop();
+    await Promise.all(this.runtimes.map(({ worker }) => worker.close()));
   }
 
   async onApplicationShutdown(): Promise<void> {
     await Promise.all(this.runtimes.map((runtime) => runtime.close()));
   }
 
-  private start(): void {
-    for (const { source } of this.runtimes) refuseFallback(source, this.modules);
-    const found = this.explorer.explore();
-    for (const each of found) this.checkQueue(each);
-    const starts = this.runtimes.map((runtime) => ({ runtime, handlers: handlersOf(runtime, found) }));
-    for (const { runtime, handlers } of starts) runtime.start(handlers);
+  /** What the worker of this queue runs. */
+  handlersOf(runtime: QueueRuntime): readonly Handler[] {
+    return selectHandlers(runtime, this.explore());
   }
 
-  private checkQueue({ queue, label }: FoundEntrypoint): void {
-    if (this.names.has(queue)) return;
+  private async start(): Promise<void> {
+    for (const { source } of this.runtimes) refuseFallback(source, this.modules);
+    const found = this.explore();
+    const started = this.runtimes.filter((runtime) => {
+      const handlers = selectHandlers(runtime, found); // of all queues before any starts, as one may be wrong
+      return runtime.options.worker !== false && runtime.options.worker.autoStart && handlers.length > 0;
+    });
+    await Promise.all(started.map(({ worker }) => worker.start()));
+    if (started.length > 0) this.warner.start();
+  }
+
+  private explore(): readonly FoundEntrypoint[] {
+    return (this.found ??= this.explorer.explore().map((each) => this.checkQueue(each)));
+  }
+
+  private checkQueue(found: FoundEntrypoint): FoundEntrypoint {
+    const { queue, label } = found;
+    if (this.names.has(queue)) return found;
     const known = [...this.names].map((name) => `'${name}'`).join(', ');
     throw new InvalidEntrypointError(
       `The handler ${label} is for the queue '${queue}', which no PgQueueModule has; there is ${known}`,
@@ -82,7 +100,7 @@ function goLast(modules: ModulesContainer): void {
   }
 }
 
-function handlersOf(runtime: QueueRuntime, found: readonly FoundEntrypoint[]) {
+function selectHandlers(runtime: QueueRuntime, found: readonly FoundEntrypoint[]): Handler[] {
   const mine = found.filter(({ queue }) => queue === runtime.name);
   const only = runtime.options.worker === false ? undefined : runtime.options.worker.entrypoints;
   const unknown = only?.find((name) => !mine.some((each) => each.name === name));

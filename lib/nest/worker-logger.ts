@@ -1,13 +1,19 @@
 import { Logger } from '@nestjs/common';
 import type { WorkerEvent, WorkerObserver } from '../claimer/worker-event.js';
 import type { ClaimedJob } from '../domain/job.js';
-import type { DissolvedJob } from '../sql/claims.js';
+import type { DissolvedJob } from '../sql/dissolve.js';
 import { DEFAULT_QUEUE } from '../tokens.js';
 
 /** Says through Nest's logger what an operator has to know; what goes as it should is silent. */
 export function logEvents(queue: string): WorkerObserver {
   const logger = new Logger(queue === DEFAULT_QUEUE ? 'PgQueue' : `PgQueue:${queue}`);
-  return (event) => logEvent(logger, event);
+  return (event) => {
+    try {
+      logEvent(logger, event);
+    } catch {
+      // A logger of the application that throws must not stop its jobs.
+    }
+  };
 }
 
 function logEvent(logger: Logger, event: WorkerEvent): void {
@@ -24,12 +30,17 @@ function logEvent(logger: Logger, event: WorkerEvent): void {
     case 'aborted':
       return logger.warn(`Aborted ${jobs(event.jobs.map(({ id }) => id))} after shutdownTimeout, and queued again`);
     case 'error':
-      return logger.error(`Failed to ${event.task}, and will try again: ${String(event.error)}`, stackOf(event.error));
+      return logError(logger, event);
     case 'listening':
     case 'claimed':
     case 'settled':
       return;
   }
+}
+
+function logError(logger: Logger, { task, error, transient }: Extract<WorkerEvent, { type: 'error' }>): void {
+  if (transient) return logger.warn(`Failed to ${task}, and will try again: ${String(error)}`);
+  logger.error(`Failed to ${task}: ${String(error)}. It will fail again until this is put right`, stackOf(error));
 }
 
 // A line for each worker that is gone, and not for each of its jobs.

@@ -27,21 +27,22 @@ export interface ClaimResult {
  * table make the planner walk that whole index for each candidate.
  * `any(array(…))` is evaluated once; `in (select … for update skip locked)` can be planned to lock more rows than its limit.
  */
-const claimSql = statement(
-  (names) => `
+const claimSql = (wait: 'ready' | 'alone') =>
+  statement(
+    (names) => `
     with wanted as materialized (
       select * from unnest($1::text[], $2::int[]) as wanted(name, max_attempts)),
     candidate as materialized (
       select ready.id, ready.priority
       from wanted cross join lateral (
         select id, priority from ${names.job}
-        where entrypoint = wanted.name and status = 'queued' and wait = 'ready'
+        where entrypoint = wanted.name and status = 'queued' and wait = '${wait}'
         order by priority desc, id limit $6::int) as ready
       order by ready.priority desc, ready.id limit $6::int),
     locked as materialized (
       select job.id
       from candidate join ${names.job} as job
-        on job.id = candidate.id and case job.status when 'queued' then job.wait = 'ready' end
+        on job.id = candidate.id and case job.status when 'queued' then job.wait = '${wait}' end
       order by candidate.priority desc, candidate.id limit $3::int
       for update of job skip locked),
     claimed as (
@@ -59,11 +60,23 @@ const claimSql = statement(
       ${milliseconds('claimed.created_at')} as created_at, ${milliseconds('claimed.run_at')} as run_at
     from (values (1)) as always(one) left join claimed on true
     order by claimed.priority desc, claimed.id`,
-);
+  );
+
+const claimReadySql = claimSql('ready');
+const claimAloneSql = claimSql('alone');
 
 /** Wins up to `limit` due jobs and writes the claim that carries their heartbeat, in one statement. */
-export async function claimJobs(db: Database, names: Names, request: ClaimRequest): Promise<ClaimResult> {
-  const rows = await db.query(claimSql(names), [
+export function claimJobs(db: Database, names: Names, request: ClaimRequest): Promise<ClaimResult> {
+  return claim(db, claimReadySql(names), request);
+}
+
+/** As `claimJobs`, of the jobs that are to run alone. */
+export function claimAlone(db: Database, names: Names, request: ClaimRequest): Promise<ClaimResult> {
+  return claim(db, claimAloneSql(names), request);
+}
+
+async function claim(db: Database, sql: string, request: ClaimRequest): Promise<ClaimResult> {
+  const rows = await db.query(sql, [
     request.entrypoints.map(({ name }) => name),
     request.entrypoints.map(({ maxAttempts }) => maxAttempts),
     request.limit,

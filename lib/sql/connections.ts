@@ -1,4 +1,4 @@
-import type { Client, ClientConfig, Pool, PoolConfig } from 'pg';
+import type { Client, ClientConfig, Pool, PoolClient, PoolConfig } from 'pg';
 import type { DataSource } from 'typeorm';
 
 /** What TypeORM's driver for PostgreSQL has and its types don't say. */
@@ -17,19 +17,47 @@ export function primaryPool(dataSource: DataSource): Pool {
   return driverOf(dataSource).master;
 }
 
-/** A pool beside the application's, to the same server with the same settings, so that neither can starve the other. */
-export function openPool(dataSource: DataSource, max: number): Pool {
-  const { Pool } = driverOf(dataSource).postgres;
-  return new Pool({ ...settingsOf(dataSource), min: 0, max });
-}
-
-/** A connection beside the pools, not yet connected. */
-export function createClient(dataSource: DataSource): Client {
-  const { Client } = driverOf(dataSource).postgres;
-  return new Client(settingsOf(dataSource));
-}
-
 const CONNECT_TIMEOUT = 10_000;
+// No statement of ours waits for a lock, so one that takes this long has a connection that is dead without saying so.
+const QUERY_TIMEOUT = 30_000;
+
+export interface OwnPool {
+  readonly pool: Pool;
+  /** Closes its connections; those that are still busy after `grace` milliseconds are cut off. */
+  readonly end: (grace: number) => Promise<void>;
+}
+
+/** A pool beside the application's, to the same server with the same settings, so that neither can starve the other. */
+export function openPool(dataSource: DataSource, max: number): OwnPool {
+  const { Pool } = driverOf(dataSource).postgres;
+  const pool = new Pool({ ...settingsOf(dataSource), query_timeout: QUERY_TIMEOUT, min: 0, max });
+  const clients = new Set<PoolClient>();
+  pool.on('connect', (client) => clients.add(client));
+  pool.on('remove', (client) => clients.delete(client));
+  pool.on('error', () => undefined); // an idle connection that breaks is replaced at the next query
+  const end = async (grace: number) => {
+    const cut = setTimeout(() => clients.forEach(cutOff), grace);
+    await pool.end();
+    clearTimeout(cut);
+  };
+  return { pool, end };
+}
+
+/** A connection beside the pools, not yet connected: to `url`, else to where the application's go. */
+export function createClient(
+  dataSource: DataSource,
+  { url, queryTimeout }: { url: string | undefined; queryTimeout: number },
+): Client {
+  const { Client } = driverOf(dataSource).postgres;
+  const { connectionTimeoutMillis, keepAlive, application_name, ...where } = settingsOf(dataSource);
+  const settings = { connectionTimeoutMillis, keepAlive, application_name, query_timeout: queryTimeout };
+  return new Client({ ...(url === undefined ? where : { connectionString: url }), ...settings });
+}
+
+/** Ends a connection without asking the server, which may be out of reach. */
+export function cutOff(client: Client | PoolClient): void {
+  (client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream.destroy();
+}
 
 function settingsOf(dataSource: DataSource): PoolConfig {
   const { options } = primaryPool(dataSource);

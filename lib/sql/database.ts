@@ -29,6 +29,28 @@ export function poolDatabase(pool: () => Pool): Database {
 // query that is under way, or the next one, fails with it.
 const ignore = () => undefined;
 
+/**
+ * As `poolDatabase`, and READ COMMITTED whatever `default_transaction_isolation` says: skipping locked rows, and reading them
+ * anew once locked, is what claims rest on. Where that is the default, a query needs no transaction around it.
+ */
+export function readCommittedDatabase(pool: () => Pool): Database {
+  const database = poolDatabase(pool);
+  let byDefault: Promise<boolean> | undefined;
+  const isByDefault = async () => {
+    const [row] = await database.query('show default_transaction_isolation');
+    return row?.['default_transaction_isolation'] === 'read committed';
+  };
+  const query: Database['query'] = async (text, values) => {
+    byDefault ??= isByDefault();
+    const plain = await byDefault.catch((error: unknown) => {
+      byDefault = undefined;
+      throw error;
+    });
+    return plain ? database.query(text, values) : database.transaction((own) => own.query(text, values));
+  };
+  return { query, transaction: (work) => database.transaction(work) };
+}
+
 async function inTransaction<T>(pool: Pool, work: (database: Database) => Promise<T>): Promise<T> {
   const client = await pool.connect();
   client.on('error', ignore);

@@ -1,6 +1,7 @@
 import type { Database } from './database.js';
 import { statement, type Names } from './names.js';
 import { text } from './rows.js';
+import { jsonArray, textArray } from './text-array.js';
 
 /** A job to insert. All is validated; `payload` and `headers` are JSON texts. */
 export interface NewJob {
@@ -43,9 +44,9 @@ export async function insertJobs(
 ): Promise<string[]> {
   const column = <K extends keyof NewJob>(key: K): NewJob[K][] => jobs.map((job) => job[key]);
   const rows = await db.query(insertSql(names), [
-    column('entrypoint'),
-    column('payload'),
-    column('headers'),
+    textArray(column('entrypoint')),
+    jsonArray(column('payload')),
+    jsonArray(column('headers')),
     column('priority'),
     column('maxAttempts'),
     column('delay'),

@@ -1,34 +1,61 @@
 import { once } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Client } from 'pg';
 import type { DataSource } from 'typeorm';
-import { createClient } from './connections.js';
+import { createClient, cutOff } from './connections.js';
 import { quoteIdentifier } from './names.js';
+
+export interface ListenRequest {
+  readonly channel: string;
+  readonly onNotification: () => void;
+  /** Called each time that LISTEN has taken effect: what was committed before told nobody. */
+  readonly onListening: () => void;
+  readonly signal: AbortSignal;
+}
 
 /**
  * Listens until the signal aborts, on a connection of its own.
- * Rejects when the connection fails or ends before.
+ * Rejects when the connection fails, ends, or is found dead.
  */
-export type Listen = (
-  channel: string,
-  onNotification: () => void,
-  onListening: () => void,
-  signal: AbortSignal,
-) => Promise<void>;
+export type Listen = (request: ListenRequest) => Promise<void>;
 
-export function listenThrough(dataSource: DataSource): Listen {
-  return async (channel, onNotification, onListening, signal) => {
-    const client = createClient(dataSource);
+// A connection that is half open, or has been told to UNLISTEN, is found out within the sum of both.
+const CHECK_INTERVAL = 5_000;
+const CHECK_TIMEOUT = 4_000;
+const END_TIMEOUT = 500;
+
+/** @param url of a direct connection, where the application's goes through a pooler */
+export function listenThrough(dataSource: DataSource, url?: string): Listen {
+  return async (request) => {
+    const client = createClient(dataSource, { url, queryTimeout: CHECK_TIMEOUT });
     const failed = failureOf(client);
-    client.on('notification', onNotification);
+    client.on('notification', request.onNotification);
     try {
-      await client.connect();
-      await client.query(`listen ${quoteIdentifier(channel)}`);
-      onListening();
-      await Promise.race([failed, aborted(signal)]);
+      await Promise.race([failed, aborted(request.signal), listen(client, request)]);
     } finally {
-      await client.end().catch(() => undefined);
+      await end(client);
     }
   };
+}
+
+async function listen(client: Client, { channel, onListening, signal }: ListenRequest): Promise<void> {
+  await client.connect();
+  while (!signal.aborted) {
+    await client.query(`listen ${quoteIdentifier(channel)}`);
+    onListening();
+    while (!signal.aborted && (await isListening(client, channel))) await pause(CHECK_INTERVAL, signal);
+  }
+}
+
+async function isListening(client: Client, channel: string): Promise<boolean> {
+  const { rowCount } = await client.query('select from pg_listening_channels() as channel where channel = $1', [
+    channel,
+  ]);
+  return rowCount === 1;
+}
+
+async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  await delay(ms, undefined, { signal }).catch(() => undefined);
 }
 
 function failureOf(client: Client): Promise<never> {
@@ -42,4 +69,11 @@ function failureOf(client: Client): Promise<never> {
 
 async function aborted(signal: AbortSignal): Promise<void> {
   if (!signal.aborted) await once(signal, 'abort');
+}
+
+// A dead connection answers to no goodbye.
+async function end(client: Client): Promise<void> {
+  const cut = setTimeout(() => cutOff(client), END_TIMEOUT);
+  await client.end().catch(() => undefined);
+  clearTimeout(cut);
 }

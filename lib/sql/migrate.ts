@@ -36,7 +36,8 @@ export async function prepareSchema(
     if (version < KNOWN_VERSION) await migrate(dataSource, names);
     await checkGrants(db, names);
   } catch (error) {
-    throw isDenied(error) ? await denied(db, names, error) : error;
+    if (isDenied(error)) throw await denied(db, names, error);
+    throw hasCode(error, TAKEN) ? taken(names, error) : error;
   }
 }
 
@@ -62,10 +63,24 @@ async function checkGrants(db: Database, names: Names): Promise<void> {
   if (row !== undefined) throw await denied(db, names, new Error(`no right to ${row['right']} on ${row['name']}`));
 }
 
-const INSUFFICIENT_PRIVILEGE = '42501';
+const INSUFFICIENT_PRIVILEGE = ['42501'];
+// Somebody's table has the name of one of ours: a duplicate table, or an undefined column.
+const TAKEN = ['42P07', '42703'];
 
 function isDenied(error: unknown): error is Error {
-  return error instanceof Error && 'code' in error && error.code === INSUFFICIENT_PRIVILEGE;
+  return hasCode(error, INSUFFICIENT_PRIVILEGE);
+}
+
+function hasCode(error: unknown, codes: readonly string[]): error is Error {
+  return error instanceof Error && 'code' in error && codes.includes(String(error.code));
+}
+
+function taken(names: Names, cause: Error): SchemaError {
+  return new SchemaError(
+    'PGQUEUE_SCHEMA_TAKEN',
+    `The schema ${names.schema} holds tables that are not the queue's (${cause.message}). Set the option schema to one of its own`,
+    { cause },
+  );
 }
 
 async function denied(db: Database, names: Names, cause: Error): Promise<SchemaError> {

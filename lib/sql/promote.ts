@@ -13,33 +13,54 @@ const promoteSql = statement(
       where status = 'queued' and wait = 'later' and run_at <= (select clock_timestamp())
       order by run_at limit ${BATCH}
       for update skip locked),
+    company as materialized (
+      select id from ${names.job}
+      where status = 'queued' and wait = 'alone' and run_at <= (select clock_timestamp()) - $3::float8 * interval '1 ms'
+      limit ${BATCH}
+      for update skip locked),
     promoted as (
-      update ${names.job} set wait = 'ready' where id = any(array(select id from due)) returning id),
+      update ${names.job} set wait = 'ready'
+      where id = any(array(select id from due union all select id from company)) returning id),
     counted as materialized (select count(*) as count from promoted),
     notified as materialized (select pg_notify($1::text, '') from counted where $2::boolean and count > 0)
     select counted.count from counted left join notified on true`,
 );
 
-const nextSql = statement(
+const outlookSql = statement(
   (names) => `
-    select ceil(greatest(0, ${milliseconds('min(run_at) - clock_timestamp()')})) as wait
-    from ${names.job} where status = 'queued' and wait = 'later'
-    having min(run_at) is not null`,
+    select
+      (select ceil(greatest(0, ${milliseconds('min(run_at) - clock_timestamp()')}))
+        from ${names.job} where status = 'queued' and wait = 'later') as next,
+      exists (
+        select from ${names.job} where status = 'queued' and wait = 'alone' and entrypoint = any($1::text[])) as alone`,
 );
 
+/** How long a job waits to run alone before it runs in company. */
+export interface Promotion {
+  readonly patience: number;
+  readonly notify: boolean;
+}
+
 /** Makes the jobs whose time has come claimable, all of them. Returns how many. */
-export async function promoteJobs(db: Database, names: Names, notify: boolean): Promise<number> {
+export async function promoteJobs(db: Database, names: Names, { patience, notify }: Promotion): Promise<number> {
   let total = 0;
   for (;;) {
-    const [row] = await db.query(promoteSql(names), [names.channel, notify]);
+    const [row] = await db.query(promoteSql(names), [names.channel, notify, patience]);
     const count = row === undefined ? 0 : integerOf(row, 'count');
     total += count;
     if (count < BATCH) return total;
   }
 }
 
-/** Milliseconds until the next job is due, by the database's clock; `undefined` when none waits. */
-export async function nextJobIn(db: Database, names: Names): Promise<number | undefined> {
-  const [row] = await db.query(nextSql(names));
-  return row === undefined ? undefined : integerOf(row, 'wait');
+export interface Outlook {
+  /** Milliseconds until the next job is due, by the database's clock; `undefined` when none waits. */
+  readonly next: number | undefined;
+  /** Whether jobs of these entrypoints wait to run alone. */
+  readonly alone: boolean;
+}
+
+export async function readOutlook(db: Database, names: Names, entrypoints: readonly string[]): Promise<Outlook> {
+  const [row] = await db.query(outlookSql(names), [entrypoints]);
+  const next = row?.['next'] ?? null;
+  return { next: next === null ? undefined : Number(next), alone: row?.['alone'] === 't' };
 }

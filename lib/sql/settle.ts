@@ -3,6 +3,7 @@ import type { Outcome } from '../domain/outcome.js';
 import type { Database } from './database.js';
 import { statement, type Names } from './names.js';
 import { text } from './rows.js';
+import { textArray } from './text-array.js';
 
 /** What became of one claimed job. */
 export interface Settlement {
@@ -79,8 +80,8 @@ export async function settleJobs(
     settlements.map(({ claimId }) => claimId),
     settlements.map(({ outcome }) => outcome.type),
     columns.map(({ delay }) => delay),
-    columns.map(({ error }) => error),
-    columns.map(({ stack }) => stack),
+    textArray(columns.map(({ error }) => error)),
+    textArray(columns.map(({ stack }) => stack)),
     settlements.map(({ duration }) => duration),
     worker,
     names.channel,

@@ -28,9 +28,13 @@ describe('a job that is taken from a worker which still runs it', () => {
   ])('ends once, by the claim that came after, when its first handler %s', async (_, endOfFirst) => {
     const [id] = await queue.add({});
     const [first, second] = [deferred(), deferred()];
-    const worker = await startWorker(database.url, {
-      work: ({ attempt }) => (attempt === 1 ? first.promise.then(endOfFirst) : second.promise),
-    });
+    const worker = await startWorker(
+      database.url,
+      {
+        work: ({ attempt }) => (attempt === 1 ? first.promise.then(endOfFirst) : second.promise),
+      },
+      { pollInterval: 100 },
+    );
     await worker.event('claimed');
     await takeAway(database);
     const again = await worker.event('claimed', ({ jobs }) => jobs[0]?.attempt === 2);

@@ -124,7 +124,7 @@ describe('the options of a job', () => {
   });
 
   it.each(['é'.repeat(256), `x'; drop table pgqueue.job;--`, 'NULL', '{a,"b\\"}', ' ', '💥\n\t'])(
-    'take any name as the entrypoint: %p',
+    'take any name as the entrypoint: %j',
     async (entrypoint) => {
       const { id } = await producer.queue.enqueue(entrypoint);
       expect(await database.query('select entrypoint from pgqueue.job where id = $1', [id])).toEqual([{ entrypoint }]);

@@ -167,8 +167,8 @@ describe('@Entrypoint() with wrong options', () => {
       { retry: { delay: '5' } },
       'options.retry.delay is "5"; expected a number of milliseconds from 0 to 3155760000000, not a string: write Number("5")',
     ],
-    [{ retry: { attempts: 3 } }, 'options.retry.attempts is 3; expected no such option'],
-    [{ retries: {} }, 'options.retries is an object; expected no such option, only retry, queue'],
+    [{ retry: { attempts: 3 } }, 'options.retry.attempts is 3; expected one of the options'],
+    [{ retries: {} }, 'options.retries is an object; expected one of the options retry, queue'],
     [{ queue: 7 }, 'options.queue is 7; expected a string'],
   ])('is refused where it is decorated: %p', (options, message) => {
     expect(() => {

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Entrypoint, PgQueueModule, type WorkerOptions } from 'nestjs-pgqueue';
-import { deferred, eventually } from '../support/index.js';
+import { countListeners, deferred, eventually } from '../support/index.js';
 import { useGround } from './support/index.js';
 
 describe('the option worker', () => {
@@ -26,7 +26,7 @@ describe('the option worker', () => {
     ground.database.query<{ query: string }>(
       `select query from pg_stat_activity where datname = current_database() and application_name <> 'test'`,
     );
-  const listeners = async () => (await connections()).filter(({ query }) => query.startsWith('listen')).length;
+  const listeners = () => countListeners(ground.database);
 
   it('true runs everything that has a handler, on connections of its own', async () => {
     const { Handlers, heard } = twoHandlers();

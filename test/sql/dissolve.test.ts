@@ -29,7 +29,7 @@ describe('dissolving stale claims', () => {
     await makeStale(database);
     const dissolved = { id, entrypoint: 'work', outcome: 'lost', claimId, worker: 'host:1' };
     expect(await queue.dissolve()).toEqual([dissolved]);
-    expect(await jobs()).toEqual([{ id, status: 'queued', wait: 'ready', attempt: 1, claim_id: null }]);
+    expect(await jobs()).toEqual([{ id, status: 'queued', wait: 'alone', attempt: 1, claim_id: null }]);
     expect(
       await database.query('select job_id, attempt, status, claim_id, worker, error from pgqueue.job_log'),
     ).toEqual([
@@ -47,8 +47,9 @@ describe('dissolving stale claims', () => {
 
   it('goes by the policy on the row, whatever the finder handles', async () => {
     const [byEntrypoint, own, more] = await queue.add('strange', { entrypoint: 'strange', maxAttempts: 1 }, 'strange');
-    await queue.claim(2, { entrypoints: ['strange'], maxAttempts: 1 });
-    await queue.claim(1, { entrypoints: ['strange'], maxAttempts: 2 });
+    for (const [as, maxAttempts] of Object.entries({ one: 1, two: 1, three: 2 })) {
+      await queue.claim(1, { entrypoints: ['strange'], maxAttempts, as });
+    }
     await makeStale(database);
     expect(await queue.dissolve()).toMatchObject([
       { id: byEntrypoint, outcome: 'failed' },

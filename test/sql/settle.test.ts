@@ -105,7 +105,7 @@ describe('the fence of a settle', () => {
   it.each(OUTCOMES)('refuses $type of a claim whose job is claimed anew, by the same worker too', async (outcome) => {
     const lost = await queue.claim(1, { as: 'host:1' });
     await takeAway(database);
-    const current = await queue.claim(1, { as: 'host:1' });
+    const current = await queue.claim(1, { as: 'host:1', alone: true });
     expect(current.ids).toEqual([id]);
 
     expect(await queue.settle(lost, outcome)).toEqual([]);
@@ -124,7 +124,7 @@ describe('the fence of a settle', () => {
     await takeAway(database);
     expect(await queue.settle(lost, outcome)).toEqual([]);
     expect(await database.query('select status, wait, attempt from pgqueue.job')).toEqual([
-      { status: 'queued', wait: 'ready', attempt: 1 },
+      { status: 'queued', wait: 'alone', attempt: 1 },
     ]);
     expect(await database.query(`select from pgqueue.job_log where status <> 'lost'`)).toEqual([]);
   });
@@ -146,7 +146,7 @@ describe('the fence of a settle', () => {
   it('knows a beat of a lost claim by its absence, and leaves the heartbeat of its successor', async () => {
     const lost = await queue.claim(1);
     await takeAway(database);
-    const current = await queue.claim(1);
+    const current = await queue.claim(1, { alone: true });
     const heartbeats = () => database.query('select claim_id, heartbeat_at from pgqueue.claim');
     const before = await heartbeats();
     expect(await queue.beat(lost)).toEqual(new Set());

@@ -4,7 +4,7 @@ import type { TestDatabase } from './test-database.js';
 const OTHERS = `
   from pg_catalog.pg_stat_activity
   where datname = current_database() and backend_type = 'client backend' and application_name <> 'test'`;
-const LISTENERS = `${OTHERS} and query ilike 'listen %'`;
+const LISTENERS = `${OTHERS} and (query ilike 'listen %' or query like '%pg_listening_channels()%')`;
 
 /** Ends all connections to the database but those of the test. Resolves with their number when they are gone. */
 export async function terminateAll(database: TestDatabase): Promise<number> {

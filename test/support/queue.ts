@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Outcome } from '../../lib/domain/outcome.js';
-import { type ClaimResult, claimJobs } from '../../lib/sql/claim.js';
-import { type DissolvedJob, beatClaims, dissolveClaims, reapClaims } from '../../lib/sql/claims.js';
+import { claimAlone, claimJobs, type ClaimResult } from '../../lib/sql/claim.js';
+import { beatClaims, reapClaims } from '../../lib/sql/claims.js';
+import { type DissolvedJob, dissolveClaims } from '../../lib/sql/dissolve.js';
 import { type Database, poolDatabase } from '../../lib/sql/database.js';
 import { type NewJob, insertJobs } from '../../lib/sql/enqueue.js';
 import { createNames } from '../../lib/sql/names.js';
@@ -23,6 +24,8 @@ export interface ClaimOptions {
   entrypoints?: string[];
   maxAttempts?: number;
   window?: number;
+  /** Claims of what is to run alone. */
+  alone?: boolean;
   /** The label of the worker. */
   as?: string;
 }
@@ -59,10 +62,11 @@ export function queueOn(db: Database): Queue {
         jobs.map((job) => ({ ...NEW_JOB, ...(typeof job === 'string' ? { entrypoint: job } : job) })),
         true,
       ),
-    claim: async (limit, { entrypoints = ['work'], maxAttempts = 5, window = 8, as = 'test' } = {}) => {
+    claim: async (limit, { entrypoints = ['work'], maxAttempts = 5, window = 8, as = 'test', alone = false } = {}) => {
       const claimId = randomUUID();
       const wanted = entrypoints.map((name) => ({ name, maxAttempts }));
-      const result = await claimJobs(db, names, { claimId, worker: as, limit, window, entrypoints: wanted });
+      const claim = alone ? claimAlone : claimJobs;
+      const result = await claim(db, names, { claimId, worker: as, limit, window, entrypoints: wanted });
       return { ...result, claimId, ids: result.jobs.map(({ id }) => id) };
     },
     settle: async ({ claimId, ids }, outcome, some = ids) => {

@@ -40,7 +40,7 @@ export function spawnWorker(
     pid: child.pid ?? 0,
     waitForLine: output.waitForLine,
     kill: (signal) => void child.kill(signal),
-    exited: once(child, 'close').then(([code, signal]) => ({ code, signal }) as Exit),
+    exited: once(child, 'close').then(([code, signal]) => ({ code, signal })),
   };
 }
 

@@ -13,10 +13,18 @@ export interface TestApp {
 }
 
 /** A real Nest application on a test's database: TypeORM, the queue, and what the test adds. */
-export async function startApp(url: string, metadata: ModuleMetadata = {}, options: PgQueueOptions = {}): Promise<TestApp> {
+export async function startApp(
+  url: string,
+  metadata: ModuleMetadata = {},
+  options: PgQueueOptions = {},
+): Promise<TestApp> {
   const module = await Test.createTestingModule({
     ...metadata,
-    imports: [TypeOrmModule.forRoot({ type: 'postgres', url, retryAttempts: 0 }), PgQueueModule.forRoot(options), ...(metadata.imports ?? [])],
+    imports: [
+      TypeOrmModule.forRoot({ type: 'postgres', url, retryAttempts: 0 }),
+      PgQueueModule.forRoot(options),
+      ...(metadata.imports ?? []),
+    ],
   })
     .setLogger(silentLogger)
     .compile();

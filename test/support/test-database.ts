@@ -44,10 +44,10 @@ async function dropDatabase(server: string, name: string, pool: Pool): Promise<v
     // A connection that was ended properly stays visible for a moment.
     const leaked = await eventually(async () => expectNone(await connections()), { timeout: LEAK_GRACE }).then(
       () => undefined,
-      (error: unknown) => error,
+      (error: unknown) => error as Error,
     );
     await client.query(`DROP DATABASE ${name} WITH (FORCE)`);
-    if (leaked) throw leaked;
+    if (leaked !== undefined) throw leaked;
   });
 }
 

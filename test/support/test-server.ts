@@ -45,5 +45,11 @@ async function startContainer(): Promise<TestServer> {
     .withWaitStrategy(Wait.forLogMessage(/ready to accept connections/, 2))
     .start();
   const url = `postgresql://postgres@${container.getHost()}:${container.getMappedPort(5432)}/postgres`;
-  return { description: `container of ${IMAGE}`, url, stop: async () => void (await container.stop()) };
+  return {
+    description: `container of ${IMAGE}`,
+    url,
+    stop: async () => {
+      await container.stop();
+    },
+  };
 }

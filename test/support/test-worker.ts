@@ -4,7 +4,7 @@ import type { WorkerEvent, WorkerObserver } from '../../lib/claimer/worker-event
 import { Worker } from '../../lib/claimer/worker.js';
 import { resolveOptions, type PgQueueOptions, type WorkerOptions } from '../../lib/options.js';
 import { openPool } from '../../lib/sql/connections.js';
-import { poolDatabase } from '../../lib/sql/database.js';
+import { readCommittedDatabase } from '../../lib/sql/database.js';
 import { type Listen, listenThrough } from '../../lib/sql/listen.js';
 import { createNames } from '../../lib/sql/names.js';
 import { deferred } from './deferred.js';
@@ -40,11 +40,10 @@ export async function startWorker(
   const { notify, defaults, schema, label = 'test', observe, listen = same, ...worker } = given;
   const options = resolveOptions({ notify, defaults, schema, worker });
   const dataSource = await new DataSource({ type: 'postgres', url }).initialize();
-  const pool = openPool(dataSource, 3);
-  pool.on('error', () => undefined);
+  const { pool, end } = openPool(dataSource, 3);
   const log = eventLog(observe);
   const context = {
-    db: poolDatabase(() => pool),
+    db: readCommittedDatabase(() => pool),
     names: createNames(options.schema),
     options: { ...(options.worker as Exclude<typeof options.worker, false>), notify: options.notify },
     handlers: new Map(
@@ -57,7 +56,7 @@ export async function startWorker(
   started.start();
   const stop = async () => {
     await started.stop();
-    await pool.end();
+    await end(500);
     await dataSource.destroy();
   };
   return { ...log, stop };

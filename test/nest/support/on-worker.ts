@@ -1,13 +1,18 @@
 import { Worker } from '../../../lib/claimer/worker.js';
 import { deferred } from '../../support/index.js';
 
-const original = { start: Worker.prototype.start, stop: Worker.prototype.stop };
+type Method = 'start' | 'stop';
+
+const original: Record<Method, (this: Worker) => unknown> = {
+  start: Worker.prototype.start,
+  stop: Worker.prototype.stop,
+};
 
 /** Tells when a worker is started or stopped, before it is. `jest.restoreAllMocks()` ends it. */
-export function onWorker(method: keyof typeof original, tell: () => void): void {
-  jest.spyOn(Worker.prototype, method).mockImplementation(function (this: Worker) {
+export function onWorker(method: Method, tell: () => void): void {
+  jest.spyOn(Worker.prototype, method).mockImplementation(function (this: Worker): never {
     tell();
-    return original[method].call(this);
+    return original[method].call(this) as never;
   });
 }
 
