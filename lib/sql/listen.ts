@@ -29,10 +29,16 @@ export function listenThrough(dataSource: DataSource, url?: string): Listen {
   return async (request) => {
     const client = createClient(dataSource, { url, queryTimeout: CHECK_TIMEOUT });
     const failed = failureOf(client);
+    // Of this connection alone: nothing of it stays with the signal of all of them.
+    const over = new AbortController();
+    const stop = () => over.abort();
+    request.signal.addEventListener('abort', stop);
     client.on('notification', request.onNotification);
     try {
-      await Promise.race([failed, aborted(request.signal), listen(client, request)]);
+      await Promise.race([failed, aborted(over.signal), listen(client, { ...request, signal: over.signal })]);
     } finally {
+      request.signal.removeEventListener('abort', stop);
+      over.abort();
       await end(client);
     }
   };

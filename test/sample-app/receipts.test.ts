@@ -84,7 +84,7 @@ function jobsLostBy({ pid }: Shop): Promise<{ retakenAt: Date }[]> {
   return database.query(
     `SELECT next.ended_at - next.duration * interval '1 ms' AS "retakenAt"
      FROM pgqueue.job_log AS lost
-       JOIN pgqueue.job_log AS next ON next.job_id = lost.job_id AND next.attempt = lost.attempt + 1
+       JOIN pgqueue.job_log AS next ON next.job_id = lost.job_id AND next.status <> 'lost' AND next.attempt <= lost.attempt + 1
      WHERE lost.status = 'lost' AND lost.worker LIKE '%' || $1`,
     [pid],
   );
