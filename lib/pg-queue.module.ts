@@ -108,7 +108,7 @@ function runtimeProvider(name: string, token: InjectionToken | undefined): Provi
       const handlers = (queue: QueueRuntime) => lifecycle.handlersOf(queue);
       const { dataSource } = options;
       const runtime = await QueueRuntime.open({ name, options, handlers, given: dataSource, injected, token, modules });
-      lifecycle.add(runtime);
+      await lifecycle.add(runtime);
       return runtime;
     },
   };

@@ -81,6 +81,17 @@ export class DuplicateQueueError extends PgQueueError {
   }
 }
 
+/** Two queues would share their tables, and so run each other's jobs. `PGQUEUE_SHARED_SCHEMA`. */
+export class SharedSchemaError extends PgQueueError {
+  constructor(one: string, other: string, schema: string) {
+    super(
+      'PGQUEUE_SHARED_SCHEMA',
+      `The queues '${one}' and '${other}' are both in the schema '${schema}' of one database, so each would run jobs of the ` +
+        `other. Set the option schema of one of them`,
+    );
+  }
+}
+
 /** The queue was used after the application has shut down. `PGQUEUE_CLOSED`. */
 export class QueueClosedError extends PgQueueError {
   constructor(name: string) {
@@ -107,6 +118,7 @@ const SHOWN_LENGTH = 80;
 function show(value: unknown): string {
   if (typeof value === 'string') return shorten(JSON.stringify(value));
   if (typeof value === 'function') return `a function`;
+  if (Object.prototype.toString.call(value) === '[object Date]') return shorten(String(value));
   if (typeof value === 'object' && value !== null) return Array.isArray(value) ? 'an array' : 'an object';
   return shorten(String(value));
 }

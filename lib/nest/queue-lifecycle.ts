@@ -6,7 +6,7 @@ import {
 } from '@nestjs/common';
 import { ModulesContainer } from '@nestjs/core';
 import type { Handler } from '../claimer/worker-context.js';
-import { DuplicateQueueError, InvalidEntrypointError, InvalidOptionError } from '../domain/errors.js';
+import { DuplicateQueueError, InvalidEntrypointError, InvalidOptionError, SharedSchemaError } from '../domain/errors.js';
 import { refuseFallback } from './data-source.resolver.js';
 import { EntrypointExplorer, type FoundEntrypoint } from './entrypoint.explorer.js';
 import { createHandler } from './handler.factory.js';
@@ -36,8 +36,13 @@ export class QueueLifecycle implements OnApplicationBootstrap, OnModuleDestroy, 
     this.names.add(name);
   }
 
-  add(runtime: QueueRuntime): void {
+  /** @throws SharedSchemaError */
+  async add(runtime: QueueRuntime): Promise<void> {
+    const twin = this.runtimes.find((other) => other.isSameAs(runtime));
     this.runtimes.push(runtime);
+    if (twin === undefined) return;
+    await this.onApplicationShutdown(); // Nest runs no hooks of an application that failed to start
+    throw new SharedSchemaError(twin.name, runtime.name, runtime.options.schema);
   }
 
   async onApplicationBootstrap(): Promise<void> {
@@ -108,7 +113,9 @@ function selectHandlers(runtime: QueueRuntime, found: readonly FoundEntrypoint[]
     throw new InvalidOptionError(
       'PgQueueModule.worker.entrypoints',
       unknown,
-      `names that have a handler: ${mine.map(({ name }) => name).join(', ')}`,
+      mine.length === 0
+        ? 'nothing, as no handler was found'
+        : `names that have a handler: ${mine.map(({ name }) => name).join(', ')}`,
     );
   }
   return mine

@@ -48,6 +48,11 @@ export class QueueRuntime {
     }
   }
 
+  /** Whether both would use the same tables. */
+  isSameAs(other: QueueRuntime): boolean {
+    return this.options.schema === other.options.schema && databaseOf(this.source) === databaseOf(other.source);
+  }
+
   /** Ends everything. */
   async close(): Promise<void> {
     await this.worker.close();
@@ -60,4 +65,11 @@ export class QueueRuntime {
     const db = poolDatabase(() => primaryPool(dataSource));
     return prepareSchema(db, createNames(this.options.schema), dataSource, this.options.migrationsRun);
   }
+}
+
+// What the pool was told; one database that is reached by two addresses isn't recognised.
+function databaseOf({ dataSource }: ChosenDataSource): string {
+  const { host, port, database, connectionString } = primaryPool(dataSource).options;
+  const { options } = dataSource;
+  return JSON.stringify([host, port, database ?? options.database, connectionString]);
 }

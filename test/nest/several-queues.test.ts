@@ -179,3 +179,16 @@ describe('two queues in one application', () => {
     expect(await ran(ground.database, 'reports')).toEqual(ONE);
   });
 });
+
+describe('two queues in one schema of one database', () => {
+  const ground = useGround();
+
+  it.each(['the same DataSource', 'DataSources of their own'])('are refused, on %s', async (on) => {
+    const own = on === 'the same DataSource' ? {} : { dataSource: { type: 'postgres', url: ground.url } as const };
+    const imports = [ground.typeOrm(), PgQueueModule.forRoot(own), PgQueueModule.forRoot({ ...own, name: 'reports' })];
+    await expect(ground.boot({ imports })).rejects.toMatchObject({
+      code: 'PGQUEUE_SHARED_SCHEMA',
+      message: expect.stringMatching(/^The queues '(default|reports)' and '(default|reports)' are both in the schema/),
+    });
+  });
+});
