@@ -46,6 +46,7 @@ function existingFolder(path: string) {
 }
 
 function withoutPassword(url: string): string {
+  if (!URL.canParse(url)) return 'not a URL';
   const { host, pathname } = new URL(url);
   return `${host}${pathname}`;
 }

@@ -14,7 +14,7 @@ export interface ShopSettings {
 export function readSettings(env: NodeJS.ProcessEnv): ShopSettings {
   return {
     port: wholeNumber(env, 'PORT') ?? 3000,
-    databaseUrl: required(env, 'DATABASE_URL'),
+    databaseUrl: postgresUrl(env, 'DATABASE_URL'),
     smtpUrl: env.SMTP_URL,
     outboxDir: required(env, 'OUTBOX_DIR'),
     worker: env.WORKER !== 'false' && {
@@ -30,6 +30,12 @@ function required(env: NodeJS.ProcessEnv, name: string): string {
   const value = env[name];
   if (!value) throw new Error(`${name} is not set`);
   return value;
+}
+
+function postgresUrl(env: NodeJS.ProcessEnv, name: string): string {
+  const url = required(env, name);
+  if (/^postgres(ql)?:$/.test(URL.canParse(url) ? new URL(url).protocol : '')) return url;
+  throw new Error(`${name} has to be a URL such as postgresql://user@localhost:5432/shop`);
 }
 
 function wholeNumber(env: NodeJS.ProcessEnv, name: string): number | undefined {

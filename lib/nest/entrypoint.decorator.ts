@@ -1,8 +1,10 @@
 import 'reflect-metadata';
 import { InvalidEntrypointError } from '../domain/errors.js';
+import type { Job } from '../domain/job.js';
 import type { RetryPolicy } from '../domain/retry-policy.js';
 import { fields, string } from '../options-checks.js';
 import { checkRetry } from '../options.js';
+import type { JobContext } from './job-context.js';
 
 /** How the jobs of one entrypoint are run. */
 export interface EntrypointOptions {
@@ -14,6 +16,13 @@ export interface EntrypointOptions {
 
 /** The name of an entrypoint, or a function that is called once at start: names from configuration, or of this host. */
 export type EntrypointName = string | (() => string);
+
+/** Goes on methods that can take `(job, context)`. */
+export type EntrypointDecorator = <Handler extends (job: Job<never>, context: JobContext) => unknown>(
+  target: object,
+  key: string | symbol,
+  descriptor: TypedPropertyDescriptor<Handler>,
+) => void;
 
 /** What the decorator leaves on a class, for the explorer. */
 export interface EntrypointMark {
@@ -32,8 +41,8 @@ const KEY = 'nestjs-pgqueue:entrypoints';
  * A job may run more than once (a crash, a lost connection), so make it idempotent.
  * @throws InvalidEntrypointError where it can't work; InvalidOptionError
  */
-export function Entrypoint(name: EntrypointName, given: EntrypointOptions = {}): MethodDecorator {
-  return (target, key, descriptor?: PropertyDescriptor) => {
+export function Entrypoint(name: EntrypointName, given: EntrypointOptions = {}): EntrypointDecorator {
+  return (target: object, key: string | symbol, descriptor?: PropertyDescriptor) => {
     const methodName = checkMethod(target, key, descriptor);
     const options = checkOptions(given, `@Entrypoint() on ${target.constructor.name}.${methodName}: options`);
     const marks = ownMarks(target);

@@ -180,3 +180,21 @@ describe('@Entrypoint() with wrong options', () => {
     }).toThrow(`@Entrypoint() on Receipts.send: ${message}`);
   });
 });
+
+describe('@Entrypoint() on a method that can not take (job, context)', () => {
+  it('does not compile', () => {
+    class Receipts {
+      @Entrypoint('takes_nothing')
+      takesNothing() {}
+      @Entrypoint('takes_a_payload')
+      takesAPayload(_job: Job<{ orderId: number }>) {}
+      // @ts-expect-error it asks for three arguments
+      @Entrypoint('takes_three')
+      takesThree(_job: Job, _context: unknown, _more: string) {}
+      // @ts-expect-error a job is no string
+      @Entrypoint('takes_a_string')
+      takesAString(_job: string) {}
+    }
+    expect(Receipts).toBeDefined();
+  });
+});
