@@ -13,8 +13,9 @@ export function check<T>(isRight: (value: unknown) => value is T, expected: stri
 /** For what is checked elsewhere. */
 export const anything: Check<unknown> = (value) => value;
 
+// Not an array, a Date or a Map, which have none of our properties.
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
+  Object.prototype.toString.call(value) === '[object Object]';
 
 export const object = check(isObject, 'an object');
 
@@ -64,21 +65,22 @@ export function fields<T extends object>(checks: { [K in keyof T]: Check<unknown
     if (!isObject(value)) {
       throw new InvalidOptionError(option, value, `an object with some of: ${Object.keys(checks).join(', ')}`);
     }
-    const given = Object.entries(value).filter(([, each]) => each !== undefined);
+    refuseUnknown(value, Object.keys(checks), option);
+    // Read by name: the properties of an object of a class may be inherited, or getters.
+    const given = Object.entries<Check<unknown>>(checks).map(([key, each]) => [key, value[key], each] as const);
     return Object.fromEntries(
-      given.map(([key, each]) => [key, field(checks, key)(each, `${option}.${key}`)]),
+      given
+        .filter(([, each]) => each !== undefined)
+        .map(([key, each, checkField]) => [key, checkField(each, `${option}.${key}`)]),
     ) as Partial<T>;
   };
 }
 
-function field<T extends object>(checks: { [K in keyof T]: Check<unknown> }, key: string): Check<unknown> {
-  return Object.hasOwn(checks, key) ? checks[key as keyof T] : unknown(Object.keys(checks), key);
-}
-
-function unknown(known: readonly string[], key: string): Check<never> {
-  return (value, option) => {
-    throw new InvalidOptionError(option, value, `one of the options ${known.join(', ')}${didYouMean(key, known)}`);
-  };
+function refuseUnknown(value: Readonly<Record<string, unknown>>, known: readonly string[], option: string): void {
+  const key = Object.keys(value).find((each) => !known.includes(each) && value[each] !== undefined);
+  if (key === undefined) return;
+  const expected = `one of the options ${known.join(', ')}${didYouMean(key, known)}`;
+  throw new InvalidOptionError(`${option}.${key}`, value[key], expected);
 }
 
 function didYouMean(key: string, known: readonly string[]): string {

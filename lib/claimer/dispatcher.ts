@@ -85,8 +85,8 @@ export class Dispatcher {
   private finish(run: Run, outcome: Outcome): void {
     if (!this.running.delete(run)) return; // it ended after its job was given back
     const { job, startedAt } = run;
-    this.context.observe({ type: 'ended', job, outcome });
     this.settler.add({ id: job.id, claimId: job.claimId, outcome, duration: performance.now() - startedAt });
+    this.context.observe({ type: 'ended', job, outcome });
     this.freed.ring();
   }
 }

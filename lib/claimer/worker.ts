@@ -4,6 +4,7 @@ import { ClaimBook } from './claim-book.js';
 import { Claimer } from './claimer.js';
 import { Dispatcher } from './dispatcher.js';
 import { Listener } from './listener.js';
+import { dissolve } from './maintenance.js';
 import { Pulse } from './pulse.js';
 import { Settler } from './settler.js';
 import { within } from './within.js';
@@ -44,13 +45,17 @@ export class Worker {
     this.claimer.start();
   }
 
-  /** Runs what is due until nothing is left or the signal aborts, and stops. Rejects when it can't claim. */
+  /**
+   * Runs what is due until nothing is left or the signal aborts, and stops. Rejects when it can't claim, though not while it is
+   * stopped.
+   */
   async drain(signal: AbortSignal | undefined): Promise<void> {
     const stop = () => void this.stop();
     signal?.addEventListener('abort', stop);
     try {
-      this.pulse.start();
-      if (signal?.aborted !== true) await this.claimer.drain(() => this.settler.flush());
+      if (signal?.aborted !== true) await this.runDry();
+    } catch (error) {
+      if (this.stopping === undefined) throw error;
     } finally {
       signal?.removeEventListener('abort', stop);
       await this.stop();
@@ -60,6 +65,15 @@ export class Worker {
   /** Claims no more, lets handlers end within `shutdownTimeout`, writes what became of them, and stops beating last. */
   stop(): Promise<void> {
     return (this.stopping ??= this.wind());
+  }
+
+  private async runDry(): Promise<void> {
+    const { heartbeatTimeout } = this.context.options;
+    // What the dead have left is due as well, and nobody else may look for it.
+    await dissolve(this.context, () => this.wakeUp.ring());
+    this.pulse.start();
+    // An outcome that can't be written for longer is somebody else's to find. Claiming tells why.
+    await this.claimer.drain(() => within(heartbeatTimeout, this.settler.flush()));
   }
 
   private async wind(): Promise<void> {

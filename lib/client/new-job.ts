@@ -1,7 +1,8 @@
+import { types } from 'node:util';
 import { checkEntrypointName } from '../domain/entrypoint-name.js';
 import { InvalidOptionError, InvalidPayloadError } from '../domain/errors.js';
 import { recordError } from '../domain/outcome.js';
-import { anything, check, fields, list, object } from '../options-checks.js';
+import { anything, check, fields, list, object, type Check } from '../options-checks.js';
 import { checkDelay, checkMaxAttempts, checkPriority } from '../options.js';
 import type { NewJob } from '../sql/enqueue.js';
 import type { EnqueueOptions, EnqueueTarget, JobInput } from './producer.js';
@@ -10,10 +11,8 @@ import type { EnqueueOptions, EnqueueTarget, JobInput } from './producer.js';
 const EARLIEST = Date.UTC(-4_000, 0);
 const LATEST = Date.UTC(10_000, 0);
 
-// Dates of another realm, as in Jest, fail instanceof.
-const isDate = (value: unknown): value is Date => Object.prototype.toString.call(value) === '[object Date]';
 const isRunAt = (value: unknown): value is Date =>
-  isDate(value) && value.getTime() >= EARLIEST && value.getTime() < LATEST;
+  types.isDate(value) && value.getTime() >= EARLIEST && value.getTime() < LATEST;
 
 const OPTIONS = {
   priority: checkPriority,
@@ -27,10 +26,22 @@ export const checkEnqueue = fields<EnqueueOptions & EnqueueTarget>({ ...OPTIONS,
 export const checkTarget = fields<EnqueueTarget>({ manager: anything });
 const checkInput = fields<JobInput>({ entrypoint: anything, payload: anything, ...OPTIONS });
 
-export const checkJobs = list<NewJob>((value, where) => {
+const checkEach = list<NewJob>((value, where) => {
   const { entrypoint, payload, ...options } = checkInput(value, where);
   return toNewJob(entrypoint, payload, options, where);
 });
+
+/** Validates the jobs of one call. */
+export const checkJobs: Check<readonly NewJob[]> = (value, where) => {
+  const jobs = checkEach(value, where);
+  const bytes = jobs.reduce((sum, { payload, headers }) => sum + (payload?.length ?? 0) + (headers?.length ?? 0), 0);
+  if (bytes <= CALL_BYTES) return jobs;
+  throw new InvalidOptionError(
+    where,
+    `${bytes} bytes of JSON`,
+    `at most ${CALL_BYTES} bytes in one call: make several calls`,
+  );
+};
 
 /**
  * Validates a job, whose options are checked, and writes its JSON.
@@ -45,7 +56,7 @@ export function toNewJob(entrypoint: unknown, payload: unknown, options: Enqueue
   return {
     entrypoint: name,
     payload: payload === undefined ? null : toJson(payload, name, 'its payload'),
-    headers: options.headers === undefined ? null : toJson(options.headers, name, 'its headers'),
+    headers: options.headers === undefined ? null : headersToJson(options.headers, name),
     priority: options.priority ?? 0,
     maxAttempts: options.maxAttempts ?? null,
     delay: options.delay ?? 0,
@@ -53,8 +64,17 @@ export function toNewJob(entrypoint: unknown, payload: unknown, options: Enqueue
   };
 }
 
+function headersToJson(headers: object, entrypoint: string): string {
+  const json = toJson(headers, entrypoint, 'its headers');
+  if (!json.startsWith('{'))
+    throw new InvalidPayloadError(entrypoint, 'its headers are no object, as their toJSON() has it');
+  return json;
+}
+
 /** What a job carries is read with each claim. Larger things belong elsewhere, and their address into the payload. */
 const JSON_BYTES = 10 * 1024 * 1024;
+/** What one statement carries is in memory several times, on both sides. */
+const CALL_BYTES = 256 * 1024 * 1024;
 
 function toJson(value: unknown, entrypoint: string, what: string): string {
   let json: string | undefined;

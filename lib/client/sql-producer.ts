@@ -3,6 +3,7 @@ import { ManagerError, QueueClosedError } from '../domain/errors.js';
 import { managerDatabase, type Database } from '../sql/database.js';
 import { insertJobs, type NewJob } from '../sql/enqueue.js';
 import type { Names } from '../sql/names.js';
+import { InFlight } from './in-flight.js';
 import { checkEnqueue, checkJobs, checkTarget, toNewJob } from './new-job.js';
 import type { EnqueuedJob, EnqueueOptions, EnqueueTarget, JobInput, PgQueueProducer } from './producer.js';
 
@@ -14,8 +15,12 @@ export interface ProducerContext {
   readonly notify: boolean;
 }
 
+// For a database that doesn't answer.
+const CLOSE_GRACE = 5_000;
+
 /** The producer over SQL. */
 export class SqlProducer implements PgQueueProducer {
+  private readonly inFlight = new InFlight();
   private closed = false;
 
   constructor(private readonly context: ProducerContext) {}
@@ -36,16 +41,17 @@ export class SqlProducer implements PgQueueProducer {
     return this.insert(checkJobs(jobs, 'jobs'), manager);
   }
 
-  /** From now on a typed error answers. */
-  close(): void {
+  /** From now on a typed error answers. What is under way is awaited, before its connections are taken away. */
+  close(): Promise<void> {
     this.closed = true;
+    return this.inFlight.end(CLOSE_GRACE, new QueueClosedError(this.context.queue));
   }
 
   private async insert(jobs: readonly NewJob[], manager: EntityManager | undefined): Promise<EnqueuedJob[]> {
     if (this.closed) throw new QueueClosedError(this.context.queue);
     const db = await this.target(manager);
     if (jobs.length === 0) return [];
-    const ids = await insertJobs(db, this.context.names, jobs, this.context.notify);
+    const ids = await this.inFlight.run(insertJobs(db, this.context.names, jobs, this.context.notify));
     return ids.map((id) => ({ id }));
   }
 

@@ -36,8 +36,9 @@ const checkOptions = fields<EntrypointOptions>({ retry: checkRetry, queue: strin
 const KEY = 'nestjs-pgqueue:entrypoints';
 
 /**
- * Makes a method of a provider or a controller the handler of all jobs of that name. It gets `(job, context)`; when it returns,
- * or its promise resolves, the job is done; when it throws, the job is tried again as `retry` says and then held as `failed`.
+ * Makes a method of a provider or a controller the handler of all jobs of that name. It gets `(job, context)`. When it returns,
+ * its promise resolves or its Observable completes, the job is done; when one of these fails, the job is tried again as `retry`
+ * says, and then held as `failed`.
  * A job may run more than once (a crash, a lost connection), so make it idempotent.
  * @throws InvalidEntrypointError where it can't work; InvalidOptionError
  */
@@ -73,5 +74,7 @@ function checkMethod(target: object, key: string | symbol, descriptor: PropertyD
   if (typeof key === 'symbol') throw refuse('its name is a symbol');
   if (descriptor?.get !== undefined || descriptor?.set !== undefined) throw refuse('it is an accessor');
   if (typeof descriptor?.value !== 'function') throw refuse('it is a property');
+  if (Object.prototype.toString.call(descriptor.value).includes('Generator'))
+    throw refuse('it is a generator, whose body nobody would run');
   return key;
 }

@@ -1,5 +1,6 @@
 import { Logger } from '@nestjs/common';
 import { ContextIdFactory, ModuleRef } from '@nestjs/core';
+import { isObservable, lastValueFrom } from 'rxjs';
 import type { Handler } from '../claimer/worker-context.js';
 import { InvalidEntrypointError } from '../domain/errors.js';
 import type { Job } from '../domain/job.js';
@@ -11,7 +12,7 @@ type Instance = Record<string, (job: Job, context: JobContext) => unknown>;
 
 /** Makes what a worker calls from a method that was found. */
 export function createHandler(found: FoundEntrypoint, defaults: RetryPolicy): Handler {
-  const { name, methodName, options } = found;
+  const { name, options } = found;
   const logger = new Logger(name);
   const instanceFor = instanceSource(found);
   return {
@@ -19,15 +20,25 @@ export function createHandler(found: FoundEntrypoint, defaults: RetryPolicy): Ha
     retry: { ...defaults, ...options.retry },
     run: async (job, control) => {
       const instance = await instanceFor(job);
-      return instance[methodName]?.(job, { ...control, logger });
+      const result: unknown = methodOf(instance, found).call(instance, job, { ...control, logger });
+      return isObservable(result) ? lastValueFrom(result, { defaultValue: undefined }) : result;
     },
   };
 }
 
+// A field of a subclass hides the method, and what has no method would count as done.
+function methodOf(instance: Instance, { methodName, label }: FoundEntrypoint): Instance[string] {
+  const method = instance[methodName];
+  if (typeof method === 'function') return method;
+  throw new InvalidEntrypointError(`The handler ${label} is hidden by a property of its name. Remove the property`);
+}
+
 /** Where the instance comes from: a singleton is there, one of request or transient scope is made for each job. */
-function instanceSource({ wrapper, label }: FoundEntrypoint): (job: Job) => Instance | Promise<Instance> {
+function instanceSource(found: FoundEntrypoint): (job: Job) => Instance | Promise<Instance> {
+  const { wrapper, label } = found;
   if (wrapper.isDependencyTreeStatic() && !wrapper.isTransient) {
     const instance = wrapper.instance as Instance;
+    methodOf(instance, found);
     return () => instance;
   }
   const moduleRef = wrapper.host?.getProviderByKey<ModuleRef>(ModuleRef).instance;

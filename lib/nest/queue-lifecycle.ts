@@ -6,7 +6,12 @@ import {
 } from '@nestjs/common';
 import { ModulesContainer } from '@nestjs/core';
 import type { Handler } from '../claimer/worker-context.js';
-import { DuplicateQueueError, InvalidEntrypointError, InvalidOptionError, SharedSchemaError } from '../domain/errors.js';
+import {
+  DuplicateQueueError,
+  InvalidEntrypointError,
+  InvalidOptionError,
+  SharedSchemaError,
+} from '../domain/errors.js';
 import { refuseFallback } from './data-source.resolver.js';
 import { EntrypointExplorer, type FoundEntrypoint } from './entrypoint.explorer.js';
 import { createHandler } from './handler.factory.js';
@@ -84,7 +89,10 @@ export class QueueLifecycle implements OnApplicationBootstrap, OnModuleDestroy, 
   }
 
   private explore(): readonly FoundEntrypoint[] {
-    return (this.found ??= this.explorer.explore().map((each) => this.checkQueue(each)));
+    const found = this.found ?? this.explorer.explore().map((each) => this.checkQueue(each));
+    // Whoever asks earlier may do so while Nest still makes providers.
+    if (this.started) this.found = found;
+    return found;
   }
 
   private checkQueue(found: FoundEntrypoint): FoundEntrypoint {

@@ -56,7 +56,7 @@ export class QueueRuntime {
   /** Ends everything. */
   async close(): Promise<void> {
     await this.worker.close();
-    this.producer.close();
+    await this.producer.close();
     if (this.source.owned && this.source.dataSource.isInitialized) await this.source.dataSource.destroy();
   }
 

@@ -7,7 +7,7 @@ import { Worker } from '../claimer/worker.js';
 import { QueueClosedError, WorkerDisabledError } from '../domain/errors.js';
 import type { ResolvedOptions } from '../options.js';
 import { openPool } from '../sql/connections.js';
-import { readCommittedDatabase } from '../sql/database.js';
+import { type Database, readCommittedDatabase } from '../sql/database.js';
 import { listenThrough } from '../sql/listen.js';
 import type { Names } from '../sql/names.js';
 import type { DrainedJob, PgQueueWorker } from './pg-queue-worker.js';
@@ -36,24 +36,24 @@ interface Running {
 export class QueueWorker implements PgQueueWorker {
   private readonly drains = new Set<Running>();
   private running: Running | undefined;
-  private stopping: Promise<void> | undefined;
+  /** Starts and stops wait for those before, so that the last one called decides. */
+  private turn: Promise<void> = Promise.resolve();
   private closed = false;
 
   constructor(private readonly context: QueueWorkerContext) {}
 
-  async start(): Promise<void> {
-    await this.stopping;
-    this.checkOpen();
-    if (this.running !== undefined) return;
-    this.running = this.open(logEvents(this.context.queue));
-    this.running.worker.start();
+  start(): Promise<void> {
+    return this.inTurn(() => {
+      this.checkOpen();
+      this.running ??= this.begin();
+    });
   }
 
   stop(): Promise<void> {
-    const { running } = this;
-    if (running === undefined) return this.stopping ?? Promise.resolve();
-    this.running = undefined;
-    return (this.stopping = running.stop().finally(() => (this.stopping = undefined)));
+    return this.inTurn(async () => {
+      await this.running?.stop();
+      this.running = undefined;
+    });
   }
 
   async drain({ signal }: { signal?: AbortSignal | undefined } = {}): Promise<DrainedJob[]> {
@@ -71,7 +71,7 @@ export class QueueWorker implements PgQueueWorker {
       await running.stop();
       this.drains.delete(running);
     }
-    return drained.attempts;
+    return drained.attempts();
   }
 
   /** Ends whatever runs, for good. */
@@ -80,32 +80,42 @@ export class QueueWorker implements PgQueueWorker {
     await Promise.all([this.stop(), ...[...this.drains].map((each) => each.stop())]);
   }
 
+  private inTurn(step: () => void | Promise<void>): Promise<void> {
+    const done = this.turn.then(step);
+    this.turn = done.catch(() => undefined);
+    return done;
+  }
+
   private checkOpen(): void {
     const { queue, options } = this.context;
     if (this.closed) throw new QueueClosedError(queue);
     if (options.worker === false) throw new WorkerDisabledError(queue);
   }
 
+  private begin(): Running {
+    const running = this.open(logEvents(this.context.queue));
+    running.worker.start();
+    return running;
+  }
+
   private open(observe: WorkerObserver): Running {
     const { dataSource, options } = this.context;
+    const handlers = this.context.handlers();
     const { pool, end } = openPool(dataSource, CONNECTIONS);
-    const context = this.contextFor(
-      readCommittedDatabase(() => pool),
-      observe,
-    );
-    const worker = new Worker(context, listenThrough(dataSource, options.listenUrl));
+    const db = readCommittedDatabase(() => pool);
+    const worker = new Worker(this.contextFor(db, handlers, observe), listenThrough(dataSource, options.listenUrl));
     let stopped: Promise<void> | undefined;
     return { worker, stop: () => (stopped ??= worker.stop().then(() => end(END_GRACE))) };
   }
 
-  private contextFor(db: WorkerContext['db'], observe: WorkerObserver): WorkerContext {
+  private contextFor(db: Database, handlers: readonly Handler[], observe: WorkerObserver): WorkerContext {
     const { options, names, queue } = this.context;
     if (options.worker === false) throw new WorkerDisabledError(queue);
     return {
       db,
       names,
       options: { ...options.worker, notify: options.notify },
-      handlers: new Map(this.context.handlers().map((handler) => [handler.entrypoint, handler])),
+      handlers: new Map(handlers.map((handler) => [handler.entrypoint, handler])),
       label: `${hostname()}:${process.pid}`,
       observe,
     };

@@ -3,11 +3,12 @@ import { Logger } from '@nestjs/common';
 // Applications enable their hooks before they listen, or right after createApplicationContext().
 const PATIENCE = 5_000;
 
-/** Warns once of an application that will not hear of its end. */
+/** Warns once of an application, unless under test, that will not hear of its end. */
 export class ShutdownWarner {
   private timer: NodeJS.Timeout | undefined;
 
   start(): void {
+    if (process.env['NODE_ENV'] === 'test') return; // as Jest and Vitest set it
     this.timer = setTimeout(() => this.check(), PATIENCE).unref();
   }
 

@@ -130,4 +130,77 @@ describe('the options of a job', () => {
       expect(await database.query('select entrypoint from pgqueue.job where id = $1', [id])).toEqual([{ entrypoint }]);
     },
   );
+
+  it('count when they are inherited or getters', async () => {
+    class Urgent {
+      get priority() {
+        return Number('7');
+      }
+    }
+    const { id } = await producer.queue.enqueue('name', 1, new Urgent());
+    expect(await database.query('select priority from pgqueue.job where id = $1', [id])).toEqual([{ priority: 7 }]);
+    await producer.dataSource
+      .transaction(async (manager) => {
+        await producer.queue.enqueue('rolled_back', 1, Object.create({ manager }) as EnqueueOptions);
+        throw new Error('no');
+      })
+      .catch(() => undefined);
+    expect(await database.query(`select from pgqueue.job where entrypoint = 'rolled_back'`)).toEqual([]);
+  });
+
+  it.each([new Map(), new Date(), []])('are refused when they are no options at all: %p', async (options) => {
+    await expect(producer.queue.enqueue('name', 1, options as EnqueueOptions)).rejects.toThrow(
+      'expected an object with some of: priority',
+    );
+  });
+
+  it('refuse headers that toJSON() makes no object', async () => {
+    const headers = { toJSON: () => 'text' };
+    await expect(producer.queue.enqueue('name', 1, { headers })).rejects.toMatchObject({
+      code: 'PGQUEUE_INVALID_PAYLOAD',
+    });
+  });
+});
+
+describe('the size of a job', () => {
+  let database: TestDatabase;
+  let producer: TestApp;
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    producer = await startApp(database.url, {}, { worker: false });
+  });
+  afterAll(async () => {
+    await producer.close();
+    await database.drop();
+  });
+
+  it('may be 10 MiB of JSON, however it has to be escaped, and no more', async () => {
+    const most = '"'.repeat(5 * 1024 * 1024 - 1);
+    const { id } = await producer.queue.enqueue('big', most);
+    const [row] = await database.query<{ payload: unknown }>('select payload from pgqueue.job where id = $1', [id]);
+    expect(row!.payload === most).toBe(true);
+    await expect(producer.queue.enqueue('big', most + '"')).rejects.toMatchObject({
+      code: 'PGQUEUE_INVALID_PAYLOAD',
+      message: expect.stringContaining('10485762 bytes'),
+    });
+  });
+
+  it('is bounded for a call, too', async () => {
+    const payload = 'x'.repeat(10_000_000);
+    const jobs = Array.from({ length: 27 }, () => ({ entrypoint: 'big', payload }));
+    await expect(producer.queue.enqueueMany(jobs)).rejects.toMatchObject({ code: 'PGQUEUE_INVALID_OPTION' });
+  });
+});
+
+describe('closing an application', () => {
+  it('waits for what it is enqueueing', async () => {
+    const database = await createTestDatabase();
+    const { queue, close } = await startApp(database.url, {}, { worker: false });
+    const enqueued = Array.from({ length: 100 }, (_, index) => queue.enqueue('name', index));
+    await close();
+    await Promise.all(enqueued);
+    expect(await database.query('select from pgqueue.job')).toHaveLength(100);
+    await expect(queue.enqueue('name')).rejects.toMatchObject({ code: 'PGQUEUE_CLOSED' });
+    await database.drop();
+  });
 });

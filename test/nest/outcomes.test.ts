@@ -1,5 +1,6 @@
 import { Injectable, type Type } from '@nestjs/common';
 import { Entrypoint } from 'nestjs-pgqueue';
+import { EMPTY, throwError, timer } from 'rxjs';
 import { deferred } from '../support/index.js';
 import { useGround } from './support/index.js';
 
@@ -12,6 +13,8 @@ const successful: [string, () => unknown][] = [
   ['returns a promise', () => Promise.resolve(42)],
   ['returns a thenable that resolves', () => thenable((resolve) => resolve(42))],
   ['returns an object with a then that is no function', () => ({ then: 'later' })],
+  ['returns an Observable that completes', () => timer(0)],
+  ['returns an Observable of nothing', () => EMPTY],
   ['returns a rejected promise inside an object', () => ({ handled: Promise.reject(failure).catch(() => undefined) })],
 ];
 
@@ -24,6 +27,7 @@ const failed: [string, () => unknown][] = [
   ],
   ['returns a promise that has already rejected', () => Promise.reject(failure)],
   ['returns a promise that rejects later', () => Promise.resolve().then(() => Promise.reject(failure))],
+  ['returns an Observable that fails', () => throwError(() => failure)],
   ['returns a thenable that rejects', () => thenable((_, reject) => reject(failure))],
   [
     'returns a thenable whose then throws',
@@ -99,5 +103,43 @@ describe('a handler that', () => {
     result.reject(failure);
     await new Promise(setImmediate);
     expect(await ground.queued()).toEqual(['work']);
+  });
+});
+
+describe('a handler whose body would never run', () => {
+  const ground = useGround();
+
+  it('fails the start when a property of a subclass hides it', async () => {
+    class Base {
+      @Entrypoint('work')
+      work() {}
+    }
+    @Injectable()
+    class Hiding extends Base {
+      constructor() {
+        super();
+        Object.defineProperty(this, 'work', { value: undefined });
+      }
+    }
+    await expect(ground.start({ providers: [Hiding] })).rejects.toThrow(
+      'The handler Hiding.work (in RootTestModule) is hidden by a property of its name',
+    );
+  });
+
+  it('is refused where it is decorated when it is a generator', () => {
+    expect(() => {
+      class Generating {
+        @Entrypoint('work')
+        *work() {}
+      }
+      return Generating;
+    }).toThrow('@Entrypoint() on Generating.work: it is a generator');
+    expect(() => {
+      class Generating {
+        @Entrypoint('work')
+        async *work() {}
+      }
+      return Generating;
+    }).toThrow('it is a generator');
   });
 });
