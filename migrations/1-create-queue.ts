@@ -51,6 +51,7 @@ export class CreateQueue extends PgQueueMigration {
       `create index job_ready on ${job} (entrypoint, priority desc, id) where status = 'queued' and wait = 'ready'`,
       `create index job_later on ${job} (run_at) where status = 'queued' and wait = 'later'`,
       `create index job_alone on ${job} (entrypoint, priority desc, id) where status = 'queued' and wait = 'alone'`,
+      `create index job_alone_since on ${job} (run_at) where status = 'queued' and wait = 'alone'`,
     ];
   }
 

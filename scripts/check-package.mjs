@@ -25,21 +25,26 @@ function check(name, body) {
   }
 }
 
-/** Runs a compiled consumer; one that does not exit by itself fails. */
-function runApp(cwd, ...flags) {
-  run(process.execPath, [...flags, 'app.js'], { cwd, timeout: 60_000, killSignal: 'SIGKILL' });
+/** Runs a program of a compiled consumer; one that does not exit by itself fails. */
+function runProgram(cwd, args) {
+  run(process.execPath, args, { cwd, timeout: 120_000, killSignal: 'SIGKILL' });
 }
 
-function consumer(name, ...runs) {
+/**
+ * @param runs the arguments of node for each run, its program among them
+ * @param shared files of the tests that it uses too
+ */
+function consumer(name, runs, shared = []) {
   const folder = path.join(work, name);
   check(`consumer: ${name}`, () => {
     cpSync(path.join(root, 'test/consumers'), folder, { recursive: true, filter: (file) => !isConsumer(file) });
     cpSync(path.join(root, 'test/consumers', name), folder, { recursive: true });
+    for (const file of shared) cpSync(path.join(root, 'test', file), path.join(folder, 'support', path.basename(file)));
     run('npm', ['install', '--prefer-offline', '--no-audit', '--no-fund', '--loglevel=error', tarball], {
       cwd: folder,
     });
     run(process.execPath, [tsc, '--project', folder]);
-    for (const flags of runs) runApp(folder, ...flags);
+    for (const args of runs) runProgram(folder, args);
   });
 }
 
@@ -54,10 +59,14 @@ const tarball = path.join(
 try {
   check('publint', () => run('publint', ['run', tarball, '--strict']));
   check('are the types wrong?', () => run('attw', [tarball]));
-  consumer('commonjs', []);
-  consumer('esm', []);
+  consumer('commonjs', [['app.js']]);
+  consumer(
+    'esm',
+    [['app.js'], ['start-and-stop.js']],
+    ['layouts', 'life-story', 'ways-to-start'].map((each) => `nest/support/${each}.ts`),
+  );
   // Without require(esm) Node has no `module-sync` condition, and two copies of the package meet in the process.
-  consumer('mixed', [], ['--no-experimental-require-module']);
+  consumer('mixed', [['app.js'], ['--no-experimental-require-module', 'app.js']]);
 } finally {
   rmSync(work, { recursive: true, force: true });
 }

@@ -1,11 +1,14 @@
 import { randomUUID } from 'node:crypto';
-import { claimAlone, claimJobs, type ClaimRequest } from '../sql/claim.js';
+import type { ClaimedJob } from '../domain/job.js';
+import { acquitJob, claimAlone, claimJobs, type ClaimRequest, type ClaimResult } from '../sql/claim.js';
 import { promoteJobs, readOutlook } from '../sql/promote.js';
 import { Backoff } from './backoff.js';
 import type { Bell } from './bell.js';
 import type { ClaimBook } from './claim-book.js';
 import type { Dispatcher } from './dispatcher.js';
+import { Isolation } from './isolation.js';
 import { reportError } from './report-error.js';
+import { within } from './within.js';
 import type { WorkerContext } from './worker-context.js';
 
 // Rivals commit within milliseconds.
@@ -14,9 +17,6 @@ const CROWDED_LONGEST = 100;
 
 // A later job that is due, but was not let in, is locked.
 const LOCKED_LATER = 50;
-
-// How long claiming stands still for a job that is to run alone, and how long such a job waits for it.
-const LONGEST_PATIENCE = 5_000;
 
 // What rivals, or somebody's long transaction, hold locked at the head of the queue is looked past.
 const NARROWEST_WINDOW = 8;
@@ -34,8 +34,9 @@ export class Claimer {
   private window = NARROWEST_WINDOW;
   /** By this process's monotonic clock. */
   private nextLook = 0;
-  /** Until when nothing else is claimed than jobs that are to run alone. */
-  private aloneUntil = 0;
+  private readonly isolation: Isolation;
+  /** The last one that was started. */
+  private suspect: ClaimedJob | undefined;
   private loop: Promise<void> | undefined;
 
   constructor(
@@ -49,6 +50,7 @@ export class Claimer {
       name: entrypoint,
       maxAttempts: retry.maxAttempts,
     }));
+    this.isolation = new Isolation(context.options.heartbeatTimeout);
   }
 
   start(): void {
@@ -88,7 +90,7 @@ export class Claimer {
         await this.turn(signal);
         this.failing.reset();
       } catch (error) {
-        reportError(this.context, 'claim', error);
+        this.report(error);
         await this.failing.pause(signal);
       }
     }
@@ -104,22 +106,49 @@ export class Claimer {
   private async claimOnce(signal: AbortSignal): Promise<Turn> {
     if (this.dispatcher.free <= 0) return this.waitForSlot(this.context.options.pollInterval, signal);
     if (this.wakeUp.take() || performance.now() >= this.nextLook) await this.look();
-    if (performance.now() < this.aloneUntil) return this.claimAlone(signal);
+    if (this.isolation.standstill(performance.now()) > 0) return this.claimAlone(signal);
     const limit = this.dispatcher.free;
-    const { count, crowded } = await this.claim(limit);
+    const { jobs, crowded } = await this.claim(limit);
     if (crowded) return this.makeWay(signal);
     this.window = Math.max(this.window / 2, NARROWEST_WINDOW);
     this.crowded.reset();
-    if (count === limit) return 'again';
-    return count === 0 ? 'nothing' : 'short';
+    if (jobs.length === limit) return 'again';
+    if (jobs.length > 0) return 'short';
+    return this.dispatcher.isIdle && this.isolation.takeTurn(performance.now()) ? 'again' : 'nothing';
   }
 
-  /** A job whose worker has died may have killed it. It runs with nothing beside it, and nothing is claimed until it ended. */
+  /** A job whose worker has died may have killed it, so it starts with nothing beside it that may do so, too. */
   private async claimAlone(signal: AbortSignal): Promise<'again'> {
-    if (!this.dispatcher.isIdle) return this.waitForSlot(this.aloneUntil - performance.now(), signal);
-    const { count } = await this.claim(1, claimAlone);
-    if (count === 0) this.aloneUntil = 0;
+    const { isolation, dispatcher } = this;
+    const standstill = isolation.standstill(performance.now());
+    const quietIn = dispatcher.quietIn(isolation.probation);
+    if (quietIn > 0) {
+      this.nextLook = 0; // others may run the rest meanwhile
+      return this.waitForSlot(Math.min(quietIn, standstill), signal);
+    }
+    // Nor must it take with it what has ended and is not written.
+    await within(standstill, dispatcher.settled(), signal);
+    isolation.passed(performance.now());
+    if (signal.aborted || !isolation.mayStart(performance.now())) return 'again';
+    return this.startSuspect(signal);
+  }
+
+  private async startSuspect(signal: AbortSignal): Promise<'again'> {
+    const { jobs, crowded } = await this.claim(1, claimAlone);
+    if (crowded) return this.makeWay(signal);
+    const now = performance.now();
+    if (jobs.length === 0) this.isolation.see(false, now);
+    else this.isolation.started(now);
+    this.suspect = jobs[0] ?? this.suspect;
     return 'again';
+  }
+
+  /** The last suspect has not killed this worker, so a crash in the company that it gets is no fault of its own. */
+  private async acquitSuspect(): Promise<void> {
+    const { suspect } = this;
+    this.suspect = undefined;
+    if (suspect === undefined || !this.dispatcher.isRunning(suspect)) return;
+    await acquitJob(this.context.db, this.context.names, suspect).catch(this.report);
   }
 
   private async makeWay(signal: AbortSignal): Promise<'again'> {
@@ -137,33 +166,37 @@ export class Claimer {
   /** Lets in the jobs whose time has come, and learns when the next one is due and whether some are to run alone. */
   private async look(): Promise<void> {
     const { db, names, options } = this.context;
-    const patience = Math.min(options.pollInterval, LONGEST_PATIENCE);
-    await promoteJobs(db, names, { patience, notify: options.notify });
+    const { isolation } = this;
+    await promoteJobs(db, names, { suspicion: isolation.suspicion, notify: options.notify });
     const { next, alone } = await readOutlook(
       db,
       names,
       this.entrypoints.map(({ name }) => name),
     );
-    this.nextLook =
-      performance.now() + Math.min(next === 0 ? LOCKED_LATER : (next ?? options.pollInterval), options.pollInterval);
     const now = performance.now();
-    if (alone && now >= this.aloneUntil) this.aloneUntil = now + patience;
+    isolation.see(alone, now);
+    const due = next === 0 ? LOCKED_LATER : (next ?? Infinity);
+    this.nextLook = now + Math.min(due, options.pollInterval, isolation.rest(now));
   }
 
-  private async claim(limit: number, from = claimJobs): Promise<{ count: number; crowded: boolean }> {
+  private readonly report = (error: unknown) => void reportError(this.context, 'claim', error);
+
+  private async claim(limit: number, from = claimJobs): Promise<ClaimResult> {
     const { db, names, label } = this.context;
     const claimId = randomUUID();
     const { entrypoints, window } = this;
-    const { jobs, crowded } = await from(db, names, { claimId, worker: label, limit, window, entrypoints });
+    const result = await from(db, names, { claimId, worker: label, limit, window, entrypoints });
+    const { jobs } = result;
     if (jobs.length > 0) {
       this.book.open(
         claimId,
         jobs.map(({ id }) => id),
       );
       this.context.observe({ type: 'claimed', jobs });
+      await this.acquitSuspect();
       if (this.stopped.signal.aborted) this.dispatcher.release(jobs);
       else this.dispatcher.run(jobs);
     }
-    return { count: jobs.length, crowded };
+    return result;
   }
 }

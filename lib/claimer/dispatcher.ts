@@ -34,6 +34,21 @@ export class Dispatcher {
     return this.running.size === 0;
   }
 
+  /** Milliseconds until all that runs has done so for `age`. */
+  quietIn(age: number): number {
+    const youngest = Math.max(...[...this.running].map(({ startedAt }) => startedAt));
+    return Math.max(youngest + age - performance.now(), 0);
+  }
+
+  isRunning({ id, claimId }: ClaimedJob): boolean {
+    return [...this.running].some(({ job }) => job.id === id && job.claimId === claimId);
+  }
+
+  /** Resolves when what has ended is written. */
+  settled(): Promise<void> {
+    return this.settler.flush();
+  }
+
   run(jobs: readonly ClaimedJob[]): void {
     for (const job of jobs) {
       const run = { job, startedAt: performance.now(), controller: new AbortController() };

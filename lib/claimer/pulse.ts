@@ -16,11 +16,14 @@ export interface PulseListener {
 
 /**
  * Keeps this worker's claims alive and takes back those of the dead, at an interval, until it is stopped.
- * Beats first: a process whose event loop was blocked must not take its own jobs for abandoned.
+ * Beats first: a process whose event loop was blocked must not take its own jobs for abandoned. Nor those of all others, when
+ * an outage of the database has kept them from beating.
  */
 export class Pulse {
   private readonly stopped = new AbortController();
   private readonly interval: number;
+  /** How long the others may need to beat again, once the database is back. */
+  private readonly grace: number;
   private loop: Promise<void> | undefined;
 
   constructor(
@@ -29,7 +32,8 @@ export class Pulse {
     private readonly listener: PulseListener,
   ) {
     const { heartbeatTimeout, pollInterval } = context.options;
-    this.interval = Math.min(heartbeatTimeout / BEATS_PER_TIMEOUT, pollInterval);
+    this.grace = heartbeatTimeout / BEATS_PER_TIMEOUT;
+    this.interval = Math.min(this.grace, pollInterval);
   }
 
   start(): void {
@@ -44,9 +48,15 @@ export class Pulse {
 
   private async run(): Promise<void> {
     const { signal } = this.stopped;
+    let reachableSince = -Infinity;
     while (!signal.aborted) {
       const alive = await this.attempt('beat', () => beat(this.context, this.book, this.listener.onLost));
-      if (alive) await this.attempt('dissolve', () => dissolve(this.context, this.listener.onFreed));
+      const now = performance.now();
+      reachableSince = alive ? Math.min(reachableSince, now) : Infinity;
+      if (now - reachableSince >= this.grace) {
+        // Its own are excepted, for the event loop may be blocked for long between that beat and this.
+        await this.attempt('dissolve', () => dissolve(this.context, this.listener.onFreed, this.book.claimIds()));
+      }
       await pause(this.interval, signal);
     }
   }

@@ -50,10 +50,12 @@ export class Worker {
    * stopped.
    */
   async drain(signal: AbortSignal | undefined): Promise<void> {
-    const stop = () => void this.stop();
+    let stop = () => {};
+    const stopped = new Promise<void>((resolve) => (stop = () => resolve(this.stop())));
     signal?.addEventListener('abort', stop);
     try {
-      if (signal?.aborted !== true) await this.runDry();
+      // A statement that gets no answer must not hold up the one who has stopped it.
+      if (signal?.aborted !== true) await Promise.race([this.runDry(), stopped]);
     } catch (error) {
       if (this.stopping === undefined) throw error;
     } finally {
@@ -77,8 +79,9 @@ export class Worker {
   }
 
   private async wind(): Promise<void> {
-    await within(LAST_WORDS, this.claimer.stop());
-    await this.dispatcher.drain(this.context.options.shutdownTimeout);
+    const { shutdownTimeout } = this.context.options;
+    // Together, as a claim that is under way is given back when it comes.
+    await Promise.all([within(LAST_WORDS, this.claimer.stop()), this.dispatcher.drain(shutdownTimeout)]);
     await this.flush();
     await within(LAST_WORDS, Promise.all([this.listener.stop(), this.pulse.stop()]));
   }

@@ -99,6 +99,17 @@ export class QueueClosedError extends PgQueueError {
   }
 }
 
+/** LISTEN has taken effect, and what is notified does not arrive. `PGQUEUE_DEAF`. */
+export class DeafError extends PgQueueError {
+  constructor() {
+    super(
+      'PGQUEUE_DEAF',
+      'Notifications do not arrive, because the connection goes through a pooler in transaction mode. Set listenUrl to a ' +
+        'direct connection, or notify to false; until then jobs wait for pollInterval',
+    );
+  }
+}
+
 /** Reason of `context.signal`: another worker may have taken over this job. What the handler returns is not recorded. */
 export class ClaimLost extends PgQueueError {
   constructor(readonly claimId: string) {

@@ -8,7 +8,7 @@ export interface DrainedJob {
   readonly attempt: number;
   /**
    * `retried` and `failed` as the retry policy decided; `released`: the drain was stopped, and the job is queued again without
-   * having spent the attempt; `lost`: another worker took over, and what the handler did is not recorded.
+   * having spent the attempt; `lost`: how it ended could not be written, or another worker has taken over, and so it is run again.
    */
   readonly status: 'successful' | 'retried' | 'failed' | 'released' | 'lost';
   /** Name and message of what the handler threw. */
@@ -17,26 +17,29 @@ export interface DrainedJob {
 
 /**
  * The worker of a queue, for processes that decide themselves when jobs run (`worker: { autoStart: false }`): cron jobs,
- * serverless functions, tests. Otherwise the module starts and stops it with the application.
+ * serverless functions, tests. Otherwise the module starts and stops it with the application. Of calls at the same time the last
+ * decides. Use it from the application's hooks on: in a constructor or a factory, handlers may not be made yet.
  * Inject it by type; `@InjectPgQueue(name, PgQueueWorker)` is that of a named queue.
  */
 export interface PgQueueWorker {
   /**
-   * Begins to claim jobs and to run them; nothing happens when it runs. While it stops, it starts when it has stopped.
+   * Begins to claim jobs and to run them; nothing happens when it runs. While it stops, it starts when that is over.
    * @throws WorkerDisabledError with `worker: false`; QueueClosedError after the application was closed
    */
   start(): Promise<void>;
 
   /**
    * Claims no more, lets handlers end within `shutdownTimeout`, and resolves when all outcomes are written. Nothing happens
-   * when it doesn't run.
+   * when it doesn't run; drains go on.
    */
   stop(): Promise<void>;
 
   /**
    * Runs all jobs that are due, `worker.concurrency` at a time, those that they enqueue among them, and resolves when none is
    * left. Jobs that are due later, retries with a delay among them, stay queued.
-   * @param options.signal stops it early: it claims no more, and handlers get `shutdownTimeout` to end
+   * Several may run at the same time, also beside a started worker: they share the jobs.
+   * @param options.signal stops it early, as the end of the application does: it claims no more, and handlers get
+   * `shutdownTimeout` to end
    * @returns every attempt, in the order in which they ended
    * @throws as `start()`, and what PostgreSQL answers when no jobs can be claimed; what was claimed has ended by then
    */

@@ -57,6 +57,7 @@ export class QueueLifecycle implements OnApplicationBootstrap, OnModuleDestroy, 
     try {
       await this.start();
     } catch (error) {
+      if (this.stopped) return; // a close() has overtaken it here
       await this.onApplicationShutdown(); // Nest runs no more hooks of an application that failed to start
       throw error;
     }

@@ -1,4 +1,5 @@
 import { SqlProducer } from '../client/sql-producer.js';
+import { within } from '../claimer/within.js';
 import type { Handler } from '../claimer/worker-context.js';
 import type { ResolvedOptions } from '../options.js';
 import { primaryPool } from '../sql/connections.js';
@@ -7,6 +8,9 @@ import { prepareSchema } from '../sql/migrate.js';
 import { createNames } from '../sql/names.js';
 import { chooseDataSource, type ChosenDataSource, type DataSourceRequest } from './data-source.resolver.js';
 import { QueueWorker } from './queue-worker.js';
+
+// A server out of reach answers no goodbye, and a handler that was given up may keep its connection.
+const DESTROY_GRACE = 1_000;
 
 export interface QueueRequest extends DataSourceRequest {
   readonly name: string;
@@ -57,7 +61,9 @@ export class QueueRuntime {
   async close(): Promise<void> {
     await this.worker.close();
     await this.producer.close();
-    if (this.source.owned && this.source.dataSource.isInitialized) await this.source.dataSource.destroy();
+    if (this.source.owned && this.source.dataSource.isInitialized) {
+      await within(DESTROY_GRACE, this.source.dataSource.destroy());
+    }
   }
 
   private prepareSchema(): Promise<void> {

@@ -1,3 +1,4 @@
+import { isNativeError } from 'node:util/types';
 import { Logger } from '@nestjs/common';
 import type { WorkerEvent, WorkerObserver } from '../claimer/worker-event.js';
 import type { ClaimedJob } from '../domain/job.js';
@@ -7,16 +8,18 @@ import { DEFAULT_QUEUE } from '../tokens.js';
 /** Says through Nest's logger what an operator has to know; what goes as it should is silent. */
 export function logEvents(queue: string): WorkerObserver {
   const logger = new Logger(queue === DEFAULT_QUEUE ? 'PgQueue' : `PgQueue:${queue}`);
+  const isRepeated = rememberRepeats();
   return (event) => {
     try {
-      logEvent(logger, event);
+      if (event.type !== 'error') return logEvent(logger, event);
+      if (!isRepeated(`${event.task}: ${describeError(event.error)}`)) logError(logger, event);
     } catch {
       // A logger of the application that throws must not stop its jobs.
     }
   };
 }
 
-function logEvent(logger: Logger, event: WorkerEvent): void {
+function logEvent(logger: Logger, event: Exclude<WorkerEvent, ErrorEvent>): void {
   switch (event.type) {
     case 'ended':
       return logEnd(logger, event);
@@ -29,8 +32,6 @@ function logEvent(logger: Logger, event: WorkerEvent): void {
       return;
     case 'aborted':
       return logger.warn(`Aborted ${jobs(event.jobs.map(({ id }) => id))} after shutdownTimeout, and queued again`);
-    case 'error':
-      return logError(logger, event);
     case 'listening':
     case 'claimed':
     case 'settled':
@@ -38,9 +39,36 @@ function logEvent(logger: Logger, event: WorkerEvent): void {
   }
 }
 
-function logError(logger: Logger, { task, error, transient }: Extract<WorkerEvent, { type: 'error' }>): void {
-  if (transient) return logger.warn(`Failed to ${task}, and will try again: ${String(error)}`);
-  logger.error(`Failed to ${task}: ${String(error)}. It will fail again until this is put right`, stackOf(error));
+type ErrorEvent = Extract<WorkerEvent, { type: 'error' }>;
+
+function logError(logger: Logger, { task, error, transient }: ErrorEvent): void {
+  if (transient) return logger.warn(`Failed to ${task}, and will try again: ${describeError(error)}`);
+  logger.error(
+    `Failed to ${task}: ${describeError(error)}. It will fail again until this is put right`,
+    stackOf(error),
+  );
+}
+
+const REPEATED_WITHIN = 60_000;
+const REMEMBERED = 100;
+
+// All that a worker does fails every few seconds while the database is down.
+function rememberRepeats(): (text: string) => boolean {
+  const saidAt = new Map<string, number>();
+  return (text) => {
+    const now = performance.now();
+    if (now < (saidAt.get(text) ?? -Infinity) + REPEATED_WITHIN) return true;
+    if (saidAt.size >= REMEMBERED) saidAt.clear();
+    saidAt.set(text, now);
+    return false;
+  };
+}
+
+// Node has one error for all addresses of a host, with no message of its own.
+function describeError(error: unknown): string {
+  return isNativeError(error) && 'errors' in error && Array.isArray(error.errors)
+    ? error.errors.map(String).join(', ')
+    : String(error);
 }
 
 // A line for each worker that is gone, and not for each of its jobs.

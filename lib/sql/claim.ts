@@ -75,6 +75,19 @@ export function claimAlone(db: Database, names: Names, request: ClaimRequest): P
   return claim(db, claimAloneSql(names), request);
 }
 
+const acquitSql = statement(
+  (names) => `
+    with trusted as materialized (
+      select id from ${names.job} where id = $1::bigint and claim_id = $2::uuid and status = 'picked' for update skip locked),
+    acquitted as (update ${names.job} as job set wait = 'ready' from trusted where job.id = trusted.id returning job.id)
+    select id from acquitted`,
+);
+
+/** Clears a claimed job of the suspicion that it kills its worker. */
+export async function acquitJob(db: Database, names: Names, { id, claimId }: ClaimedJob): Promise<void> {
+  await db.query(acquitSql(names), [id, claimId]);
+}
+
 async function claim(db: Database, sql: string, request: ClaimRequest): Promise<ClaimResult> {
   const rows = await db.query(sql, [
     request.entrypoints.map(({ name }) => name),

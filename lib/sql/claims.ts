@@ -1,4 +1,4 @@
-import type { Database } from './database.js';
+import type { Database, QueryLimits } from './database.js';
 import { statement, type Names } from './names.js';
 import { text } from './rows.js';
 
@@ -15,8 +15,13 @@ const beatSql = statement(
 );
 
 /** Renews claims. Returns those that still exist; the others are lost. */
-export async function beatClaims(db: Database, names: Names, claimIds: readonly string[]): Promise<Set<string>> {
-  const rows = await db.query(beatSql(names), [claimIds]);
+export async function beatClaims(
+  db: Database,
+  names: Names,
+  claimIds: readonly string[],
+  limits?: QueryLimits,
+): Promise<Set<string>> {
+  const rows = await db.query(beatSql(names), [claimIds], limits);
   return new Set(rows.map((row) => text(row, 'claim_id')));
 }
 

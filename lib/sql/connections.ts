@@ -1,12 +1,14 @@
-import type { Client, ClientConfig, Pool, PoolClient, PoolConfig } from 'pg';
+import type { Client, ClientConfig, Pool, PoolConfig } from 'pg';
 import type { DataSource } from 'typeorm';
 
 /** What TypeORM's driver for PostgreSQL has and its types don't say. */
 interface PostgresDriver {
   /** The pool of the primary. */
   readonly master: Pool;
-  readonly postgres: { Pool: new (config: PoolConfig) => Pool; Client: new (config: ClientConfig) => Client };
+  readonly postgres: { Pool: new (config: PoolConfig) => Pool; Client: ClientClass };
 }
+
+type ClientClass = new (config?: ClientConfig) => Client;
 
 function driverOf(dataSource: DataSource): PostgresDriver {
   return dataSource.driver as unknown as PostgresDriver;
@@ -29,18 +31,33 @@ export interface OwnPool {
 
 /** A pool beside the application's, to the same server with the same settings, so that neither can starve the other. */
 export function openPool(dataSource: DataSource, max: number): OwnPool {
-  const { Pool } = driverOf(dataSource).postgres;
-  const pool = new Pool({ ...settingsOf(dataSource), query_timeout: QUERY_TIMEOUT, min: 0, max });
-  const clients = new Set<PoolClient>();
-  pool.on('connect', (client) => clients.add(client));
-  pool.on('remove', (client) => clients.delete(client));
+  const { Pool, Client } = driverOf(dataSource).postgres;
+  const open = new Map<Client, Promise<void>>();
+  const settings = { ...settingsOf(dataSource), query_timeout: QUERY_TIMEOUT, min: 0, max };
+  const pool = new Pool({ ...settings, Client: registering(Client, open) });
   pool.on('error', () => undefined); // an idle connection that breaks is replaced at the next query
   const end = async (grace: number) => {
-    const cut = setTimeout(() => clients.forEach(cutOff), grace);
+    const cut = setTimeout(() => [...open.keys()].forEach(cutOff), grace);
     await pool.end();
+    await Promise.all(open.values());
     clearTimeout(cut);
   };
   return { pool, end };
+}
+
+// A pool doesn't know those that are still connecting, and forgets those to which it says goodbye. Each of them, where the
+// server doesn't answer, would keep the process alive for as long as its system is patient.
+function registering(Base: ClientClass, open: Map<Client, Promise<void>>): ClientClass {
+  return class extends Base {
+    constructor(config?: ClientConfig) {
+      super(config);
+      const ended = new Promise<void>((resolve) => this.once('end', resolve));
+      open.set(
+        this,
+        ended.then(() => void open.delete(this)),
+      );
+    }
+  };
 }
 
 /** A connection beside the pools, not yet connected: to `url`, else to where the application's go. */
@@ -55,8 +72,9 @@ export function createClient(
 }
 
 /** Ends a connection without asking the server, which may be out of reach. */
-export function cutOff(client: Client | PoolClient): void {
-  (client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream.destroy();
+export function cutOff(client: Client): void {
+  // The bindings of pg-native have no stream.
+  (client as unknown as { connection?: { stream: { destroy(): void } } }).connection?.stream.destroy();
 }
 
 function settingsOf(dataSource: DataSource): PoolConfig {

@@ -1,26 +1,39 @@
 import type { ClientBase, CustomTypesConfig, Pool } from 'pg';
 import type { EntityManager } from 'typeorm';
+import { sqlState } from './transient.js';
 
 /** A row whose values are PostgreSQL's own text, so that no type parser of the application reaches ours. */
 export type Row = Readonly<Record<string, string | null>>;
 
+export interface QueryLimits {
+  /** Milliseconds without an answer after which the connection is given up. */
+  readonly timeout?: number;
+}
+
 /** The only port to PostgreSQL. */
 export interface Database {
-  query(text: string, values?: readonly unknown[]): Promise<Row[]>;
+  query(text: string, values?: readonly unknown[], limits?: QueryLimits): Promise<Row[]>;
   /** Runs `work` in a READ COMMITTED transaction of its own. */
   transaction<T>(work: (database: Database) => Promise<T>): Promise<T>;
 }
 
 const AS_TEXT: CustomTypesConfig = { getTypeParser: () => (value: string) => value };
 
-async function run(client: Pool | ClientBase, text: string, values: readonly unknown[] = []): Promise<Row[]> {
-  const result = await client.query<Row>({ text, values: [...values], types: AS_TEXT });
+async function run(
+  client: Pool | ClientBase,
+  text: string,
+  values: readonly unknown[] = [],
+  { timeout }: QueryLimits = {},
+): Promise<Row[]> {
+  // pg takes the limit of a query beside its text, which its types don't say.
+  const limits = timeout === undefined ? {} : { query_timeout: timeout };
+  const result = await client.query<Row>({ text, values: [...values], types: AS_TEXT, ...limits });
   return result.rows;
 }
 
 export function poolDatabase(pool: () => Pool): Database {
   return {
-    query: (text, values) => run(pool(), text, values),
+    query: (text, values, limits) => run(pool(), text, values, limits),
     transaction: (work) => inTransaction(pool(), work),
   };
 }
@@ -40,13 +53,14 @@ export function readCommittedDatabase(pool: () => Pool): Database {
     const [row] = await database.query('show default_transaction_isolation');
     return row?.['default_transaction_isolation'] === 'read committed';
   };
-  const query: Database['query'] = async (text, values) => {
+  const query: Database['query'] = async (text, values, limits) => {
     byDefault ??= isByDefault();
     const plain = await byDefault.catch((error: unknown) => {
       byDefault = undefined;
       throw error;
     });
-    return plain ? database.query(text, values) : database.transaction((own) => own.query(text, values));
+    if (plain) return database.query(text, values, limits);
+    return database.transaction((own) => own.query(text, values, limits));
   };
   return { query, transaction: (work) => database.transaction(work) };
 }
@@ -54,25 +68,28 @@ export function readCommittedDatabase(pool: () => Pool): Database {
 async function inTransaction<T>(pool: Pool, work: (database: Database) => Promise<T>): Promise<T> {
   const client = await pool.connect();
   client.on('error', ignore);
-  let broken: unknown;
+  let isDone = false;
   try {
     await client.query('begin isolation level read committed');
     const result = await work(clientDatabase(client));
     await client.query('commit');
+    isDone = true;
     return result;
   } catch (error) {
-    await client.query('rollback').catch((failure: unknown) => (broken = failure));
+    // A connection whose server has not answered is busy with nobody knows what: a rollback would wait behind it.
+    if (sqlState(error) !== undefined) await client.query('rollback').catch(ignore);
     throw error;
   } finally {
     client.off('error', ignore);
-    client.release(broken !== undefined);
+    // As the pool does after a query that failed: where this one led (to a standby, say) may be what is wrong.
+    client.release(!isDone);
   }
 }
 
 /** One connection, in whatever transaction its owner has begun. */
 function clientDatabase(client: ClientBase): Database {
   const database: Database = {
-    query: (text, values) => run(client, text, values),
+    query: (text, values, limits) => run(client, text, values, limits),
     transaction: (work) => work(database),
   };
   return database;

@@ -2,66 +2,58 @@ import type { Database } from './database.js';
 import { statement, type Names } from './names.js';
 import { text } from './rows.js';
 
-/** Share of `heartbeatTimeout` after which a claim of a living worker would have been renewed more than once. */
-const MISSED_BEATS = 0.75;
+// Also one that kills its worker after it was trusted comes to its end.
+const LOSSES_FOR_FREE = 2;
 
-/** A worker renews all of its claims in one statement, so one that is stale condemns those of its others that have missed beats. */
-const doomedJobs = (names: Names) => `with silent as materialized (
-      select claim_id, worker, clock_timestamp() - heartbeat_at >= $1::float8 * interval '1 ms' as stale
-      from ${names.claim}
-      where heartbeat_at <= clock_timestamp() - ${MISSED_BEATS} * $1::float8 * interval '1 ms'),
-    doomed as materialized (
-      select claim.claim_id, claim.job_ids, claim.worker
-      from silent join ${names.claim} as claim on claim.claim_id = silent.claim_id
-      where silent.worker in (select worker from silent where stale)
-        and claim.heartbeat_at <= clock_timestamp() - ${MISSED_BEATS} * $1::float8 * interval '1 ms'
-      order by claim.claim_id for update of claim skip locked),
-    unsettled as materialized (
-      select job.id, doomed.claim_id, doomed.worker,
-        count(*) over (partition by doomed.worker) > 1 or exists (
-          select from ${names.claim} as other
-          where other.worker = doomed.worker and other.claim_id not in (select claim_id from doomed)) as in_company
-      from doomed cross join unnest(doomed.job_ids) as member(id)
-      join ${names.job} as job on job.id = member.id and job.claim_id = doomed.claim_id),`;
+const spent = (names: Names) => `job.wait = 'alone' or ${LOSSES_FOR_FREE} <= (
+          select count(*) from ${names.jobLog} as log where log.job_id = job.id and log.status = 'lost')`;
 
 /**
- * Who of the jobs that ran together has killed the process can't be told. The attempt of such a job is given back, once, and it
- * runs alone next. Spent is an attempt that is lost again, or was lost by a worker that had nothing else to run.
+ * Who of the jobs that ran together has killed the process can't be told. So the attempt is given back and the job runs alone
+ * next. Spent is an attempt that is lost then, or after losses enough.
  *
- * Skips jobs that somebody has locked and keeps the claim's row while one of them remains, for the next round.
+ * Skips jobs that somebody has locked and keeps the claim's row while one of them remains, for the next round. Looks at
+ * each job by its id, in the order of ids: of a plain join the planner expects rows enough to read the whole table for them.
  */
 const dissolveSql = statement(
   (names) => `
-    ${doomedJobs(names)}
-    freed as materialized (
-      select job.id, job.entrypoint, job.attempt, job.claim_id, unsettled.worker, loss.spent,
-        case when loss.spent and job.attempt >= job.max_attempts then 'failed' else 'lost' end as outcome
-      from unsettled join ${names.job} as job
-        on job.id = unsettled.id and job.claim_id = unsettled.claim_id and job.status = 'picked'
+    with stale as materialized (
+      select claim_id, job_ids, worker from ${names.claim}
+      where heartbeat_at <= clock_timestamp() - $1::float8 * interval '1 ms' and claim_id <> all($2::uuid[])
+      order by claim_id
+      for update skip locked),
+    unsettled as materialized (
+      select job.id, stale.claim_id, stale.worker
+      from stale cross join unnest(stale.job_ids) as member(id)
       cross join lateral (
-        select not unsettled.in_company or exists (
-          select from ${names.jobLog} as log
-          where log.job_id = job.id and log.attempt = job.attempt and log.status = 'lost') as spent) as loss
-      order by job.id
-      for update of job skip locked),
+        select id from ${names.job} where id = member.id and claim_id = stale.claim_id limit 1) as job
+      order by job.id),
+    freed as materialized (
+      select job.*, unsettled.worker,
+        case when job.spent and job.attempt >= job.max_attempts then 'failed' else 'lost' end as outcome
+      from unsettled cross join lateral (
+        select id, claim_id, entrypoint, attempt, max_attempts, ${spent(names)} as spent
+        from ${names.job} as job
+        where id = unsettled.id and claim_id = unsettled.claim_id and status = 'picked'
+        for update skip locked) as job),
     updated as (
       update ${names.job} as job
       set status = case freed.outcome when 'failed' then 'failed' else 'queued' end, claim_id = null,
         attempt = job.attempt - (not freed.spent)::int,
         wait = case freed.outcome when 'failed' then 'ready' else 'alone' end,
         run_at = clock_timestamp()
-      from freed where job.id = freed.id),
+      from freed where job.id = freed.id and job.id = any(array(select id from freed))),
     logged as (
       insert into ${names.jobLog} (job_id, entrypoint, attempt, status, claim_id, worker, error)
-      select id, entrypoint, attempt, outcome, claim_id, worker, $2::text from freed),
+      select id, entrypoint, attempt, outcome, claim_id, worker, $3::text from freed),
     removed as (
-      delete from ${names.claim} as claim using doomed
-      where claim.claim_id = doomed.claim_id
+      delete from ${names.claim} as claim using stale
+      where claim.claim_id = stale.claim_id
         and not exists (
           select from unsettled
-          where unsettled.claim_id = doomed.claim_id and unsettled.id not in (select id from freed))),
+          where unsettled.claim_id = stale.claim_id and unsettled.id not in (select id from freed))),
     notified as materialized (
-      select pg_notify($3::text, '') where $4::boolean and exists (select from freed where outcome = 'lost'))
+      select pg_notify($4::text, '') where $5::boolean and exists (select from freed where outcome = 'lost'))
     select freed.id, freed.entrypoint, freed.outcome, freed.claim_id, freed.worker from freed left join notified on true`,
 );
 
@@ -77,13 +69,20 @@ export interface DissolvedJob {
 
 const LOST_MESSAGE = 'The worker stopped beating while it ran this job (killed, or its event loop was blocked)';
 
+export interface Dissolution {
+  readonly heartbeatTimeout: number;
+  readonly notify: boolean;
+  /** Claims that are alive, whatever their heartbeat says: those of the process that asks. */
+  readonly except?: readonly string[];
+}
+
 /** Takes back the jobs of claims that were silent for `heartbeatTimeout` milliseconds. */
 export async function dissolveClaims(
   db: Database,
   names: Names,
-  { heartbeatTimeout, notify }: { heartbeatTimeout: number; notify: boolean },
+  { heartbeatTimeout, notify, except = [] }: Dissolution,
 ): Promise<DissolvedJob[]> {
-  const rows = await db.query(dissolveSql(names), [heartbeatTimeout, LOST_MESSAGE, names.channel, notify]);
+  const rows = await db.query(dissolveSql(names), [heartbeatTimeout, except, LOST_MESSAGE, names.channel, notify]);
   return rows.map((row) => ({
     id: text(row, 'id'),
     entrypoint: text(row, 'entrypoint'),

@@ -13,39 +13,42 @@ const promoteSql = statement(
       where status = 'queued' and wait = 'later' and run_at <= (select clock_timestamp())
       order by run_at limit ${BATCH}
       for update skip locked),
-    company as materialized (
+    cleared as materialized (
       select id from ${names.job}
       where status = 'queued' and wait = 'alone' and run_at <= (select clock_timestamp()) - $3::float8 * interval '1 ms'
-      limit ${BATCH}
+      order by run_at limit ${BATCH}
       for update skip locked),
     promoted as (
       update ${names.job} set wait = 'ready'
-      where id = any(array(select id from due union all select id from company)) returning id),
+      where id = any(array(select id from due union all select id from cleared)) returning id),
     counted as materialized (select count(*) as count from promoted),
     notified as materialized (select pg_notify($1::text, '') from counted where $2::boolean and count > 0)
     select counted.count from counted left join notified on true`,
 );
 
+// The order makes the planner take the index of those jobs, whatever its statistics say of others of that entrypoint.
 const outlookSql = statement(
   (names) => `
     select
       (select ceil(greatest(0, ${milliseconds('min(run_at) - clock_timestamp()')}))
         from ${names.job} where status = 'queued' and wait = 'later') as next,
       exists (
-        select from ${names.job} where status = 'queued' and wait = 'alone' and entrypoint = any($1::text[])) as alone`,
+        select from unnest($1::text[]) as wanted(name) cross join lateral (
+          select id from ${names.job} where entrypoint = wanted.name and status = 'queued' and wait = 'alone'
+          order by priority desc, id limit 1) as first) as alone`,
 );
 
-/** How long a job waits to run alone before it runs in company. */
 export interface Promotion {
-  readonly patience: number;
+  /** Milliseconds after which a job that waits to run alone no longer does. */
+  readonly suspicion: number;
   readonly notify: boolean;
 }
 
 /** Makes the jobs whose time has come claimable, all of them. Returns how many. */
-export async function promoteJobs(db: Database, names: Names, { patience, notify }: Promotion): Promise<number> {
+export async function promoteJobs(db: Database, names: Names, { suspicion, notify }: Promotion): Promise<number> {
   let total = 0;
   for (;;) {
-    const [row] = await db.query(promoteSql(names), [names.channel, notify, patience]);
+    const [row] = await db.query(promoteSql(names), [names.channel, notify, suspicion]);
     const count = row === undefined ? 0 : integerOf(row, 'count');
     total += count;
     if (count < BATCH) return total;

@@ -39,7 +39,7 @@ const settleSql = statement(
       set status = case settled.outcome when 'failed' then 'failed' else 'queued' end,
         claim_id = null,
         attempt = job.attempt - (settled.outcome = 'released')::int,
-        wait = case when settled.delay > 0 then 'later' else 'ready' end,
+        wait = case when settled.outcome = 'released' then job.wait when settled.delay > 0 then 'later' else 'ready' end,
         run_at = case settled.outcome when 'retried' then clock_timestamp() + settled.delay * interval '1 ms' else job.run_at end
       from settled
       where job.id = settled.id and settled.outcome <> 'successful'

@@ -1,19 +1,28 @@
+import { isNativeError } from 'node:util/types';
+import { PgQueueError } from '../domain/errors.js';
+
 // Connection, serialization and deadlock, resources, locks and cancellation, operator intervention, system errors.
 const TRANSIENT_CLASSES = ['08', '40', '53', '55', '57', '58'];
-// A primary that has become a standby: the next connection finds the new one.
-const READ_ONLY = '25006';
-const SQLSTATE = /^[0-9A-Z]{5}$/;
+// A primary that has become a standby: the next connection finds the new one. Transactions that took too long.
+const TRANSIENT_CODES = ['25006', '25P03', '25P04'];
+// None begins with E, as the codes of the operating system do: EPIPE.
+const SQLSTATE = /^[0-9A-DF-Z][0-9A-Z]{4}$/;
+
+/** The code of an error that the server has sent; what sockets and pg itself say has none. */
+export function sqlState(error: unknown): string | undefined {
+  const code = isNativeError(error) && 'code' in error ? error.code : undefined;
+  return typeof code === 'string' && SQLSTATE.test(code) ? code : undefined;
+}
 
 /**
- * Whether an error of the database passes by itself: it is down, busy, restarting or failing over. What is not transient
- * (a missing table, a revoked right, a bug) stays until somebody does something.
+ * Whether an error passes by itself: the database is down, busy, restarting or failing over, or the way to it is. What is not
+ * transient (a missing table, a revoked right, a bug) stays until somebody does something.
  */
 export function isTransient(error: unknown): boolean {
-  if (!(error instanceof Error)) return false;
-  const code = 'code' in error ? error.code : undefined;
-  if (typeof code === 'string' && SQLSTATE.test(code)) {
-    return code === READ_ONLY || TRANSIENT_CLASSES.includes(code.slice(0, 2));
-  }
-  // What sockets and pg itself say of a connection has no SQLSTATE; neither have mistakes of ours.
-  return !(error instanceof TypeError || error instanceof RangeError || error instanceof ReferenceError);
+  const state = sqlState(error);
+  if (state !== undefined) return TRANSIENT_CODES.includes(state) || TRANSIENT_CLASSES.includes(state.slice(0, 2));
+  return isNativeError(error) && !MISTAKES.some((mistake) => error instanceof mistake);
 }
+
+// Of ours, or of whoever configured us.
+const MISTAKES = [TypeError, RangeError, ReferenceError, PgQueueError];

@@ -3,8 +3,9 @@ import { NestFactory } from '@nestjs/core';
 import { DataSource } from 'typeorm';
 import { Entrypoint, PgQueueModule, PgQueueProducer } from 'nestjs-pgqueue';
 import { Worker } from '../../lib/claimer/worker.js';
+import { QueueLifecycle } from '../../lib/nest/queue-lifecycle.js';
 import { deferred, silentLogger } from '../support/index.js';
-import { useGround } from './support/index.js';
+import { useGround, waysToStart } from './support/index.js';
 
 describe('an application that does not start as usual', () => {
   const ground = useGround();
@@ -51,6 +52,17 @@ describe('an application that does not start as usual', () => {
     expect(await ground.queued()).toEqual(['work']);
   });
 
+  // A hybrid application that has started its microservices can't be closed without a reference to it.
+  it.each(waysToStart.filter(([way]) => !way.includes('startAllMicroservices(), listen()')))(
+    'because a hook fails has started no worker with %s',
+    async (_, begin) => {
+      @Module({ imports: [ground.typeOrm(), PgQueueModule.forRoot()], providers: [Handlers, FailsInBootstrap] })
+      class Root {}
+      await expect(begin(Root)).rejects.toBe(failure);
+      expect(start).not.toHaveBeenCalled();
+    },
+  );
+
   it('because a hook fails leaves no connection of its own DataSource behind', async () => {
     const dataSource = { type: 'postgres', url: ground.url } as const;
     @Module({ imports: [PgQueueModule.forRoot({ dataSource })], providers: [Handlers, FailsInBootstrap] })
@@ -85,6 +97,25 @@ describe('an application that does not start as usual', () => {
     class Root {}
     const app = await NestFactory.create(Root, { logger: silentLogger });
     await app.close();
+    expect(start).not.toHaveBeenCalled();
+  });
+
+  it('because it is closed at once, while it starts, ends in peace', async () => {
+    @Module({ imports: [ground.typeOrm(), PgQueueModule.forRoot()], providers: [Handlers] })
+    class Root {}
+    const app = await NestFactory.create(Root, { logger: silentLogger });
+    await Promise.all([app.init(), app.close(), app.close()]);
+    await app.close();
+  });
+
+  it('because close() overtakes the start of its worker, ends in peace and with no worker', async () => {
+    const { onApplicationBootstrap } = QueueLifecycle.prototype;
+    const overtaken = jest.spyOn(QueueLifecycle.prototype, 'onApplicationBootstrap');
+    overtaken.mockImplementation(async function (this: QueueLifecycle) {
+      await Promise.all([onApplicationBootstrap.call(this), this.onModuleDestroy()]);
+    });
+    await ground.boot({ imports: [ground.typeOrm(), PgQueueModule.forRoot()], providers: [Handlers] });
+    overtaken.mockRestore();
     expect(start).not.toHaveBeenCalled();
   });
 

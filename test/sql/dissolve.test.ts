@@ -1,6 +1,9 @@
+import { poolDatabase } from '../../lib/sql/database.js';
+import { dissolveClaims } from '../../lib/sql/dissolve.js';
 import {
   createTestDatabase,
   makeStale,
+  names,
   onPool,
   openSession,
   type Queue,
@@ -29,7 +32,7 @@ describe('dissolving stale claims', () => {
     await makeStale(database);
     const dissolved = { id, entrypoint: 'work', outcome: 'lost', claimId, worker: 'host:1' };
     expect(await queue.dissolve()).toEqual([dissolved]);
-    expect(await jobs()).toEqual([{ id, status: 'queued', wait: 'alone', attempt: 1, claim_id: null }]);
+    expect(await jobs()).toEqual([{ id, status: 'queued', wait: 'alone', attempt: 0, claim_id: null }]);
     expect(
       await database.query('select job_id, attempt, status, claim_id, worker, error from pgqueue.job_log'),
     ).toEqual([
@@ -45,18 +48,45 @@ describe('dissolving stale claims', () => {
     expect(await claims()).toEqual([]);
   });
 
-  it('goes by the policy on the row, whatever the finder handles', async () => {
+  it('spends the attempt of a job that is lost alone, by the policy on the row, whatever the finder handles', async () => {
     const [byEntrypoint, own, more] = await queue.add('strange', { entrypoint: 'strange', maxAttempts: 1 }, 'strange');
-    for (const [as, maxAttempts] of Object.entries({ one: 1, two: 1, three: 2 })) {
-      await queue.claim(1, { entrypoints: ['strange'], maxAttempts, as });
-    }
-    await makeStale(database);
-    expect(await queue.dissolve()).toMatchObject([
+    const lose = async (options: { alone: boolean }) => {
+      for (const maxAttempts of [1, 1, 2]) await queue.claim(1, { entrypoints: ['strange'], maxAttempts, ...options });
+      await makeStale(database);
+      return queue.dissolve();
+    };
+    expect(await lose({ alone: false })).toMatchObject(Array(3).fill({ outcome: 'lost' }));
+    expect(await lose({ alone: true })).toMatchObject([
       { id: byEntrypoint, outcome: 'failed' },
       { id: own, outcome: 'failed' },
       { id: more, outcome: 'lost' },
     ]);
-    expect(await jobs()).toMatchObject([{ status: 'failed' }, { status: 'failed' }, { status: 'queued' }]);
+    expect(await jobs()).toMatchObject([
+      { status: 'failed', wait: 'ready', attempt: 1 },
+      { status: 'failed', wait: 'ready', attempt: 1 },
+      { status: 'queued', wait: 'alone', attempt: 1 },
+    ]);
+  });
+
+  it('gives an attempt back to a job that was trusted when it was lost, twice', async () => {
+    await queue.add({});
+    const attempts = [];
+    for (const alone of [false, true, true, true]) {
+      await queue.acquit(await queue.claim(1, { alone }));
+      await makeStale(database);
+      await queue.dissolve();
+      attempts.push((await jobs())[0]?.['attempt']);
+    }
+    expect(attempts).toEqual([0, 0, 1, 2]);
+  });
+
+  it('leaves the claims that the finder knows to be alive', async () => {
+    await queue.add({}, {});
+    const [own, other] = [await queue.claim(1), await queue.claim(1)];
+    await makeStale(database);
+    const db = poolDatabase(() => database.pool);
+    const found = await dissolveClaims(db, names, { heartbeatTimeout: 1_000, notify: false, except: [own.claimId] });
+    expect(found.map(({ claimId }) => claimId)).toEqual([other.claimId]);
   });
 
   it('leaves claims that beat, and jobs that were settled before', async () => {

@@ -113,7 +113,7 @@ describe('of two sessions,', () => {
       expect(await queueOn(other.db).dissolve()).toEqual([]);
       await one.rollback();
       expect(await queueOn(other.db).dissolve()).toMatchObject([{ id, outcome: 'lost', claimId: claim.claimId }]);
-      expect(await state()).toEqual([{ status: 'queued', attempt: 1, claim_id: null }]);
+      expect(await state()).toEqual([{ status: 'queued', attempt: 0, claim_id: null }]);
     });
 
     it('the settle does not wait for an open dissolve, and is refused once that is committed', async () => {

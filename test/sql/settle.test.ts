@@ -72,6 +72,16 @@ describe('a settle', () => {
     expect((await queue.claim(1)).jobs).toMatchObject([{ id, attempt: 1, maxAttempts: 1 }]);
   });
 
+  it('leaves a job that was released before it was trusted under suspicion', async () => {
+    await queue.add({});
+    await queue.claim(1);
+    await takeAway(database);
+    await queue.settle(await queue.claim(1, { alone: true }), RELEASED);
+    expect(await jobs()).toMatchObject([{ status: 'queued', wait: 'alone', attempt: 0 }]);
+    await queue.settle(await queue.claim(1, { alone: true }), RETRIED);
+    expect(await jobs()).toMatchObject([{ status: 'queued', wait: 'later', attempt: 1 }]);
+  });
+
   it('writes different outcomes of several claims in one statement', async () => {
     const ids = await queue.add({}, {}, {});
     const claims = [await queue.claim(1), await queue.claim(1), await queue.claim(1)];
@@ -110,7 +120,7 @@ describe('the fence of a settle', () => {
 
     expect(await queue.settle(lost, outcome)).toEqual([]);
     expect(await database.query('select id, status, attempt, claim_id from pgqueue.job')).toEqual([
-      { id, status: 'picked', attempt: 2, claim_id: current.claimId },
+      { id, status: 'picked', attempt: 1, claim_id: current.claimId },
     ]);
     expect(await queue.settle(current, SUCCESSFUL)).toEqual([id]);
     expect(await queue.settle(lost, outcome)).toEqual([]);
@@ -124,7 +134,7 @@ describe('the fence of a settle', () => {
     await takeAway(database);
     expect(await queue.settle(lost, outcome)).toEqual([]);
     expect(await database.query('select status, wait, attempt from pgqueue.job')).toEqual([
-      { status: 'queued', wait: 'alone', attempt: 1 },
+      { status: 'queued', wait: 'alone', attempt: 0 },
     ]);
     expect(await database.query(`select from pgqueue.job_log where status <> 'lost'`)).toEqual([]);
   });

@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import type { Outcome } from '../../lib/domain/outcome.js';
-import { claimAlone, claimJobs, type ClaimResult } from '../../lib/sql/claim.js';
+import { acquitJob, claimAlone, claimJobs, type ClaimResult } from '../../lib/sql/claim.js';
 import { beatClaims, reapClaims } from '../../lib/sql/claims.js';
 import { type DissolvedJob, dissolveClaims } from '../../lib/sql/dissolve.js';
 import { type Database, poolDatabase } from '../../lib/sql/database.js';
 import { type NewJob, insertJobs } from '../../lib/sql/enqueue.js';
 import { createNames } from '../../lib/sql/names.js';
+import { promoteJobs } from '../../lib/sql/promote.js';
 import { settleJobs } from '../../lib/sql/settle.js';
 import type { TestDatabase } from './test-database.js';
 
@@ -18,6 +19,10 @@ export interface Queue {
   beat(...claims: Claim[]): Promise<Set<string>>;
   dissolve(heartbeatTimeout?: number): Promise<DissolvedJob[]>;
   reap(...claims: Claim[]): Promise<string[]>;
+  /** Lets in what is due, and what is to run alone and has waited for `suspicion` (an hour). */
+  promote(suspicion?: number): Promise<number>;
+  /** Clears the job of a claim of suspicion. */
+  acquit(claim: Claim): Promise<void>;
 }
 
 export interface ClaimOptions {
@@ -41,6 +46,7 @@ export const FAILED: Outcome = { type: 'failed', error: { message: 'Error: no', 
 export const names = createNames('pgqueue');
 
 const HEARTBEAT_TIMEOUT = 30_000;
+const HOUR = 3_600_000;
 const NEW_JOB: NewJob = {
   entrypoint: 'work',
   payload: null,
@@ -51,7 +57,7 @@ const NEW_JOB: NewJob = {
   runAt: null,
 };
 
-export const onPool = ({ pool }: TestDatabase): Queue => queueOn(poolDatabase(() => pool));
+export const onPool = ({ pool }: Pick<TestDatabase, 'pool'>): Queue => queueOn(poolDatabase(() => pool));
 
 export function queueOn(db: Database): Queue {
   return {
@@ -81,6 +87,8 @@ export function queueOn(db: Database): Queue {
         claims.map(({ claimId }) => claimId),
       ),
     dissolve: (heartbeatTimeout = HEARTBEAT_TIMEOUT) => dissolveClaims(db, names, { heartbeatTimeout, notify: true }),
+    promote: (suspicion = HOUR) => promoteJobs(db, names, { suspicion, notify: true }),
+    acquit: ({ jobs }) => acquitJob(db, names, jobs[0]!),
     reap: (...claims) =>
       reapClaims(
         db,

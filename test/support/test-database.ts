@@ -20,15 +20,17 @@ export async function createTestDatabase({ empty = false } = {}): Promise<TestDa
   const template = empty ? 'template0' : environment('PGQUEUE_TEST_TEMPLATE');
   const name = uniqueName('pgqueue_test');
   await asAdmin(server, (client) => client.query(`CREATE DATABASE ${name} TEMPLATE ${template}`));
-  const url = urlOfDatabase(server, name);
+  const database = testDatabaseAt(urlOfDatabase(server, name));
+  return { ...database, drop: () => dropDatabase(server, name, database.pool) };
+}
+
+/** The database at `url`, for who does not own it. */
+export function testDatabaseAt(url: string): Omit<TestDatabase, 'drop'> {
   const pool = new Pool({ connectionString: url, application_name: 'test' });
-  return {
-    url,
-    pool,
-    query: async <Row extends QueryResultRow>(sql: string, values?: unknown[]) =>
-      (await pool.query<Row>(sql, values)).rows,
-    drop: () => dropDatabase(server, name, pool),
-  };
+  pool.on('error', () => undefined); // a server may go away under it
+  const query = async <Row extends QueryResultRow>(sql: string, values?: unknown[]) =>
+    (await pool.query<Row>(sql, values)).rows;
+  return { url, pool, query };
 }
 
 function environment(name: string): string {

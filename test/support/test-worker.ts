@@ -22,13 +22,16 @@ export interface TestWorker {
 
 export type TestHandlers = Record<string, Handler['run']>;
 
-export interface TestWorkerOptions extends WorkerOptions, Pick<PgQueueOptions, 'notify' | 'defaults' | 'schema'> {
+export interface TestWorkerOptions
+  extends WorkerOptions, Pick<PgQueueOptions, 'notify' | 'listenUrl' | 'defaults' | 'schema'> {
   /** How it is called in the log. */
   label?: string;
   /** Hears of each event while it happens. */
   observe?: WorkerObserver;
   /** Stands between the worker and its connection that listens. */
   listen?: (listen: Listen) => Listen;
+  /** Called when the application is connected and the worker is about to be. */
+  beforeStart?: () => unknown;
 }
 
 /** A worker without Nest, with all its events to await. */
@@ -37,9 +40,10 @@ export async function startWorker(
   handlers: TestHandlers,
   given: TestWorkerOptions = {},
 ): Promise<TestWorker> {
-  const { notify, defaults, schema, label = 'test', observe, listen = same, ...worker } = given;
-  const options = resolveOptions({ notify, defaults, schema, worker });
+  const { notify, listenUrl, defaults, schema, label = 'test', observe, listen = same, beforeStart, ...worker } = given;
+  const options = resolveOptions({ notify, listenUrl, defaults, schema, worker });
   const dataSource = await new DataSource({ type: 'postgres', url }).initialize();
+  await beforeStart?.();
   const { pool, end } = openPool(dataSource, 3);
   const log = eventLog(observe);
   const context = {
@@ -52,7 +56,7 @@ export async function startWorker(
     label,
     observe: log.observe,
   };
-  const started = new Worker(context, listen(listenThrough(dataSource)));
+  const started = new Worker(context, listen(listenThrough(dataSource, options.listenUrl)));
   started.start();
   const stop = async () => {
     await started.stop();

@@ -1,3 +1,5 @@
 export { type Ground, type LogEntry, useGround } from './ground.js';
 export { type Layout, layouts } from './layouts.js';
+export { IN_ORDER, type Stage, witnessModule } from './life-story.js';
 export { onWorker, workerStops } from './on-worker.js';
+export { type Start, waysToStart } from './ways-to-start.js';

@@ -1,0 +1,37 @@
+import { collectAttempts } from '../../lib/claimer/drained-attempts.js';
+import type { ClaimedJob } from '../../lib/domain/job.js';
+import { FAILED, RELEASED, SUCCESSFUL } from '../support/index.js';
+
+describe('what a drain returns', () => {
+  const job = (id: string, attempt = 1) => ({ id, entrypoint: 'work', attempt }) as ClaimedJob;
+
+  it('is in the order in which the attempts ended, whenever they were written', () => {
+    const { attempts, observe } = collectAttempts();
+    observe({ type: 'ended', job: job('1'), outcome: FAILED });
+    observe({ type: 'ended', job: job('2'), outcome: SUCCESSFUL });
+    observe({ type: 'ended', job: job('3'), outcome: RELEASED });
+    observe({ type: 'settled', ids: ['3', '2'] });
+    observe({ type: 'settled', ids: ['1'] });
+    expect(attempts()).toEqual([
+      { id: '1', entrypoint: 'work', attempt: 1, status: 'failed', error: 'Error: no' },
+      { id: '2', entrypoint: 'work', attempt: 1, status: 'successful' },
+      { id: '3', entrypoint: 'work', attempt: 1, status: 'released' },
+    ]);
+  });
+
+  it('has each attempt of a job that ran twice at once, of which the earlier is lost', () => {
+    const { attempts, observe } = collectAttempts();
+    observe({ type: 'ended', job: job('1', 1), outcome: FAILED });
+    observe({ type: 'ended', job: job('1', 2), outcome: SUCCESSFUL });
+    observe({ type: 'settled', ids: ['1'] });
+    observe({ type: 'refused', ids: ['1'] });
+    expect(attempts().map(({ attempt, status }) => `${attempt} ${status}`)).toEqual(['1 lost', '2 successful']);
+  });
+
+  it('has what was never written as lost, and nothing of what only was claimed', () => {
+    const { attempts, observe } = collectAttempts();
+    observe({ type: 'ended', job: job('1'), outcome: SUCCESSFUL });
+    observe({ type: 'settled', ids: ['2'] });
+    expect(attempts()).toMatchObject([{ id: '1', status: 'lost' }]);
+  });
+});

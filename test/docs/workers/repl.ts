@@ -1,0 +1,4 @@
+import { repl } from '@nestjs/core';
+import { AppModule } from './app.module.js';
+
+void repl(AppModule);
