@@ -1,12 +1,18 @@
+import { toAscii } from '../domain/outcome.js';
 import type { Database } from '../sql/database.js';
 import { reapClaims } from '../sql/claims.js';
 import { settleJobs, type SettledJob, type Settlement } from '../sql/settle.js';
+import { isRefusal } from '../sql/transient.js';
 import { Backoff } from './backoff.js';
+import { pause } from './bell.js';
 import type { ClaimBook } from './claim-book.js';
 import { reportError } from './report-error.js';
 import type { WorkerContext } from './worker-context.js';
 
 const BATCH = 1_000;
+
+// A trigger, or a constraint, of somebody who has to change it.
+const REFUSED_PAUSE = 5_000;
 
 // A job that is locked is mostly being dissolved, or looked at by an operator.
 const LOCKED_FIRST = 4;
@@ -30,6 +36,11 @@ export class Settler {
   add(settlement: Settlement): void {
     this.waiting.push(settlement);
     this.writing ??= this.writeAll();
+  }
+
+  /** Outcomes that are not written yet. */
+  get backlog(): number {
+    return this.waiting.length + this.locked.length;
   }
 
   /** Resolves when everything added so far is written, or given up. */
@@ -56,9 +67,25 @@ export class Settler {
       } catch (error) {
         reportError(this.context, 'settle', error);
         if (this.abandoned.signal.aborted) return;
+        if (isRefusal(error)) return this.writeParts(batch);
         await backoff.pause(this.abandoned.signal);
       }
     }
+  }
+
+  // What PostgreSQL refuses to store must not hold up the outcomes beside it.
+  private async writeParts(batch: readonly Settlement[]): Promise<void> {
+    const [only] = batch;
+    if (batch.length > 1 || only === undefined) {
+      const middle = Math.ceil(batch.length / 2);
+      for (const part of [batch.slice(0, middle), batch.slice(middle)]) await this.writeBatch(part);
+      return;
+    }
+    const plain = withPlainError(only);
+    if (plain !== undefined) return this.writeBatch([plain]);
+    void pause(REFUSED_PAUSE, this.abandoned.signal).then(() => {
+      if (!this.abandoned.signal.aborted) this.add(only);
+    });
   }
 
   private write(batch: readonly Settlement[]): Promise<SettledJob[]> {
@@ -100,6 +127,15 @@ export class Settler {
     this.unlocking = undefined;
     for (const settlement of this.locked.splice(0)) this.add(settlement);
   }
+}
+
+// A database whose encoding lacks a character refuses the text that it stands in.
+function withPlainError(settlement: Settlement): Settlement | undefined {
+  const { outcome } = settlement;
+  if (outcome.type !== 'retried' && outcome.type !== 'failed') return undefined;
+  const error = toAscii(outcome.error);
+  if (error.message === outcome.error.message && error.stack === outcome.error.stack) return undefined;
+  return { ...settlement, outcome: { ...outcome, error } };
 }
 
 // A job can be settled twice by one process: for a claim that was lost and for the one that followed.

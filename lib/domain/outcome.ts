@@ -55,6 +55,12 @@ function describe(value: unknown): string {
   return JSON.stringify(value) ?? Object.prototype.toString.call(value);
 }
 
+/** The same in characters that every encoding has. */
+export function toAscii({ message, stack }: RecordedError): RecordedError {
+  const plain = (text: string) => text.replaceAll(/[^\t\n\x20-\x7e]/gu, '?');
+  return { message: plain(message), stack: stack === null ? null : plain(stack) };
+}
+
 // PostgreSQL's text can't hold U+0000.
 function clip(text: string, limit: number): string {
   const clean = text.replaceAll('\0', '\u2400');

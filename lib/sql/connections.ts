@@ -83,6 +83,8 @@ function settingsOf(dataSource: DataSource): PoolConfig {
     ...options,
     // Not enumerable there.
     ...(options.password === undefined ? {} : { password: options.password }),
+    // What pg_stat_activity shows.
+    application_name: [options.application_name, 'nestjs-pgqueue'].filter(Boolean).join(' '),
     connectionTimeoutMillis: options.connectionTimeoutMillis ?? CONNECT_TIMEOUT,
     keepAlive: true,
   };

@@ -24,5 +24,13 @@ export function isTransient(error: unknown): boolean {
   return isNativeError(error) && !MISTAKES.some((mistake) => error instanceof mistake);
 }
 
+// Data exceptions, violated constraints, and what triggers raise.
+const REFUSAL_CLASSES = ['22', '23', 'P0'];
+
+/** Whether the server objects to what was to be written, and not to the statement as such. */
+export function isRefusal(error: unknown): boolean {
+  return REFUSAL_CLASSES.includes(sqlState(error)?.slice(0, 2) ?? '');
+}
+
 // Of ours, or of whoever configured us.
 const MISTAKES = [TypeError, RangeError, ReferenceError, PgQueueError];
