@@ -58,7 +58,7 @@ export class Claimer {
   }
 
   /** Claims until nothing is due and nothing runs. Rejects when it can't claim. */
-  drain(settled: () => Promise<void>): Promise<void> {
+  drain(settled: () => Promise<unknown>): Promise<void> {
     const drained = this.runDry(settled);
     this.loop = drained.catch(() => undefined);
     return drained;
@@ -70,7 +70,7 @@ export class Claimer {
     await this.loop;
   }
 
-  private async runDry(settled: () => Promise<void>): Promise<void> {
+  private async runDry(settled: () => Promise<unknown>): Promise<void> {
     const { signal } = this.stopped;
     while (!signal.aborted) {
       const { isIdle } = this.dispatcher;
@@ -127,10 +127,10 @@ export class Claimer {
       return this.waitForSlot(Math.min(quietIn, standstill), signal);
     }
     // Nor must it take with it what has ended and is not written.
-    await within(standstill, dispatcher.settled(), signal);
-    isolation.passed(performance.now());
-    if (signal.aborted || !isolation.mayStart(performance.now())) return 'again';
-    return this.startSuspect(signal);
+    const isWritten = await within(standstill, dispatcher.settled(), signal);
+    const now = performance.now();
+    isolation.passed(now);
+    return isWritten && isolation.mayStart(now) ? this.startSuspect(signal) : 'again';
   }
 
   private async startSuspect(signal: AbortSignal): Promise<'again'> {

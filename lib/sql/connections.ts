@@ -87,5 +87,7 @@ function settingsOf(dataSource: DataSource): PoolConfig {
     application_name: [options.application_name, 'nestjs-pgqueue'].filter(Boolean).join(' '),
     connectionTimeoutMillis: options.connectionTimeoutMillis ?? CONNECT_TIMEOUT,
     keepAlive: true,
+    // An option of pg that its types don't have.
+    ...{ binary: false },
   };
 }

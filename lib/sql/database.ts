@@ -17,7 +17,8 @@ export interface Database {
   transaction<T>(work: (database: Database) => Promise<T>): Promise<T>;
 }
 
-const AS_TEXT: CustomTypesConfig = { getTypeParser: () => (value: string) => value };
+// A pool with pg's option binary gives buffers; what is read through it is cast to text.
+const AS_TEXT: CustomTypesConfig = { getTypeParser: () => String };
 
 async function run(
   client: Pool | ClientBase,

@@ -32,7 +32,7 @@ const insertSql = statement(
       from input order by ordinality
       returning id),
     notified as materialized (select pg_notify($8::text, '') where $9::boolean)
-    select inserted.id from inserted left join notified on true order by inserted.id`,
+    select inserted.id::text from inserted left join notified on true order by inserted.id`,
 );
 
 /** Inserts jobs in one statement and returns their ids in order. */

@@ -15,7 +15,7 @@ export async function readVersion(db: Database, names: Names): Promise<number> {
     [names.schemaName],
   );
   if (found === undefined) return 0;
-  const [row] = await db.query(`select coalesce(max(version), 0) as version from ${names.migration}`);
+  const [row] = await db.query(`select coalesce(max(version), 0)::text as version from ${names.migration}`);
   return row === undefined ? 0 : integerOf(row, 'version');
 }
 

@@ -19,14 +19,20 @@ describe('what a drain returns', () => {
     ]);
   });
 
-  it('has each attempt of a job that ran twice at once, of which the earlier is lost', () => {
-    const { attempts, observe } = collectAttempts();
-    observe({ type: 'ended', job: job('1', 1), outcome: FAILED });
-    observe({ type: 'ended', job: job('1', 2), outcome: SUCCESSFUL });
-    observe({ type: 'settled', ids: ['1'] });
-    observe({ type: 'refused', ids: ['1'] });
-    expect(attempts().map(({ attempt, status }) => `${attempt} ${status}`)).toEqual(['1 lost', '2 successful']);
-  });
+  it.each([
+    ['settled', 'refused'],
+    ['refused', 'settled'],
+  ] as const)(
+    'has both attempts of a job that ran twice at once: the earlier is lost, after %s and %s',
+    (one, other) => {
+      const { attempts, observe } = collectAttempts();
+      observe({ type: 'ended', job: job('1', 1), outcome: FAILED });
+      observe({ type: 'ended', job: job('1', 2), outcome: SUCCESSFUL });
+      observe({ type: one, ids: ['1'] });
+      observe({ type: other, ids: ['1'] });
+      expect(attempts().map(({ attempt, status }) => `${attempt} ${status}`)).toEqual(['1 lost', '2 successful']);
+    },
+  );
 
   it('has what was never written as lost, and nothing of what only was claimed', () => {
     const { attempts, observe } = collectAttempts();

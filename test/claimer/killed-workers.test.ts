@@ -50,7 +50,8 @@ describe(`four workers that are killed again and again under load (SEED=${SEED})
     expect(await database.query(insane)).toEqual([]);
   });
 
-  it('leave no claim behind', async () => {
+  it('leave no claim of a job, nor one that others would not remove', async () => {
+    expect(await onPool(database).dissolve(0)).toEqual([]);
     expect(await database.query('select from pgqueue.claim')).toEqual([]);
   });
 });

@@ -24,6 +24,7 @@ describe.each<[string, () => void, object]>([
   ['by default', () => undefined, {}],
   ['when the application parses int8 to a number', () => types.setTypeParser(INT8, Number), {}],
   ['with parseInt8 of TypeORM', () => undefined, { parseInt8: true }],
+  ['with binary results', () => undefined, { extra: { binary: true } }],
   ['when the parsers of the application throw', () => PARSED.forEach((oid) => types.setTypeParser(oid, refuse)), {}],
 ])('the id of a job, %s', (_, setParsers, dataSourceOptions) => {
   let database: TestDatabase;

@@ -105,22 +105,25 @@ describe('drain() that ends early', () => {
     await ground.database.query('alter table pgqueue.elsewhere rename to job');
   });
 
-  it.each(['claim', 'job'])(
-    'because its signal aborts does not wait for a statement that waits for the table %s',
-    async (table) => {
-      const stop = new AbortController();
-      const { queue, worker } = await boot(() => undefined);
-      await queue.enqueue('work');
-      const session = await openSession(ground.database);
-      await session.begin();
-      await session.db.query(`lock table pgqueue.${table}`);
-      const drained = worker.drain({ signal: stop.signal });
-      await someoneWaits();
-      stop.abort();
-      expect(await drained).toEqual([]);
-      await session.rollback();
-      await session.end();
-      expect(await ground.queued()).toEqual(['work']);
-    },
-  );
+  it.each([
+    ['its signal aborts', 'claim'],
+    ['its signal aborts', 'job'],
+    ['the application closes', 'claim'],
+    ['the application closes', 'job'],
+  ])('because %s does not wait for a statement that waits for the table %s, nor reject', async (why, table) => {
+    const stop = new AbortController();
+    const { app, queue, worker } = await boot(() => undefined);
+    await queue.enqueue('work');
+    const session = await openSession(ground.database);
+    await session.begin();
+    await session.db.query(`lock table pgqueue.${table}`);
+    const drained = worker.drain({ signal: stop.signal });
+    await someoneWaits();
+    const stopped = why === 'its signal aborts' ? stop.abort() : app.close();
+    expect(await drained).toEqual([]);
+    await stopped;
+    await session.rollback();
+    await session.end();
+    expect(await ground.queued()).toEqual(['work']);
+  });
 });
