@@ -16,7 +16,7 @@ export interface ProducerContext {
 }
 
 // For a database that doesn't answer.
-const CLOSE_GRACE = 5_000;
+const CLOSE_GRACE = 2_000;
 
 /** The producer over SQL. */
 export class SqlProducer implements PgQueueProducer {

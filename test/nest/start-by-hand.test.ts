@@ -1,16 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { Test } from '@nestjs/testing';
-import {
-  Entrypoint,
-  getPgQueueToken,
-  InjectPgQueue,
-  PG_QUEUE_OPTIONS,
-  PgQueueModule,
-  PgQueueProducer,
-  PgQueueWorker,
-  type WorkerOptions,
-} from 'nestjs-pgqueue';
-import { countListeners, deferred, eventually, silentLogger } from '../support/index.js';
+import { Entrypoint, PgQueueWorker, type WorkerOptions } from 'nestjs-pgqueue';
+import { countListeners, deferred, eventually } from '../support/index.js';
 import { onWorker, useGround, workerStops } from './support/index.js';
 
 describe('PgQueueWorker', () => {
@@ -133,20 +123,6 @@ describe('PgQueueWorker', () => {
     expect(seen).toEqual(['start', 'stop']);
   });
 
-  it('that was asked for too early does not overlook the handlers that are made later', async () => {
-    const early = deferred<unknown>();
-    @Injectable()
-    class Hasty {
-      constructor(worker: PgQueueWorker) {
-        early.resolve(worker.drain());
-      }
-    }
-    const late = { provide: 'late', useFactory: async () => (await early.promise, new Handlers()) };
-    const { queue } = await ground.start({ providers: [Hasty, late] });
-    await queue.enqueue('work');
-    await ran.promise;
-  });
-
   it('can not be started after app.close(), nor while the application closes', async () => {
     const { app, worker } = await boot();
     await worker.start();
@@ -156,51 +132,5 @@ describe('PgQueueWorker', () => {
     await expect(worker.start()).rejects.toMatchObject({ code: 'PGQUEUE_CLOSED' });
     await expect(worker.drain()).rejects.toMatchObject({ code: 'PGQUEUE_CLOSED' });
     await worker.stop();
-  });
-
-  it('with worker: false refuses to start and to drain, and says what to do; stop() has nothing to do', async () => {
-    const { app } = await ground.start({ providers: [Handlers] }, { worker: false });
-    const worker = app.get(PgQueueWorker);
-    const refusal = { code: 'PGQUEUE_WORKER_DISABLED', message: expect.stringContaining('autoStart: false') };
-    await expect(worker.start()).rejects.toMatchObject(refusal);
-    await expect(worker.drain()).rejects.toMatchObject(refusal);
-    await worker.stop();
-  });
-
-  it('of a named queue is that of InjectPgQueue(name, PgQueueWorker), and runs only the jobs of its queue', async () => {
-    @Injectable()
-    class Reports {
-      constructor(@InjectPgQueue('reports', PgQueueWorker) readonly worker: PgQueueWorker) {}
-      @Entrypoint('work', { queue: 'reports' })
-      work() {}
-    }
-    const worker = { autoStart: false };
-    const reports = PgQueueModule.forRoot({ name: 'reports', schema: 'reports', worker });
-    const { app, queue } = await ground.start({ imports: [reports], providers: [Handlers, Reports] }, { worker });
-    await queue.enqueue('work');
-    const { id } = await app
-      .get<PgQueueProducer>(getPgQueueToken(PgQueueProducer, 'reports'))
-      .enqueue('work', undefined);
-    const own = app.get(Reports).worker;
-    expect(own).toBe(app.get(getPgQueueToken(PgQueueWorker, 'reports')));
-    expect(own).not.toBe(app.get(PgQueueWorker));
-    expect(await own.drain()).toMatchObject([{ id, status: 'successful' }]);
-    expect(await ground.queued()).toEqual(['work']);
-  });
-
-  it('follows overrideProvider(PG_QUEUE_OPTIONS): the tests of an application can drain what it would start', async () => {
-    const seen = watch();
-    const module = await Test.createTestingModule({
-      imports: [ground.typeOrm(), PgQueueModule.forRoot({ worker: { concurrency: 20 } })],
-      providers: [Handlers],
-    })
-      .setLogger(silentLogger)
-      .overrideProvider(PG_QUEUE_OPTIONS)
-      .useValue({ worker: { autoStart: false } })
-      .compile();
-    const app = ground.keep(await module.init());
-    await app.get(PgQueueProducer).enqueue('work');
-    expect(seen).toEqual([]);
-    expect(await app.get(PgQueueWorker).drain()).toMatchObject([{ status: 'successful' }]);
   });
 });
