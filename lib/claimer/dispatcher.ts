@@ -15,6 +15,9 @@ interface Run {
 // A handler that heeds its signal gets this long to end.
 const ABORT_GRACE = 250;
 
+// A few batches, where PostgreSQL keeps up.
+const MOST_UNWRITTEN = 2_000;
+
 /** Runs handlers and turns what comes back into outcomes. */
 export class Dispatcher {
   private readonly running = new Set<Run>();
@@ -26,7 +29,9 @@ export class Dispatcher {
     readonly freed: Bell,
   ) {}
 
+  /** None while outcomes pile up: each of them would be run again after a crash. */
   get free(): number {
+    if (this.settler.backlog >= MOST_UNWRITTEN) return 0;
     return this.context.options.concurrency - this.running.size;
   }
 

@@ -6,6 +6,7 @@ import { isRefusal } from '../sql/transient.js';
 import { Backoff } from './backoff.js';
 import { pause } from './bell.js';
 import type { ClaimBook } from './claim-book.js';
+import { Reaper } from './reaper.js';
 import { reportError } from './report-error.js';
 import type { WorkerContext } from './worker-context.js';
 
@@ -18,6 +19,11 @@ const REFUSED_PAUSE = 5_000;
 const LOCKED_FIRST = 4;
 const LOCKED_LONGEST = 100;
 
+export interface SettlerListener {
+  readonly onRequeued: () => void;
+  readonly onWritten: () => void;
+}
+
 /** Writes outcomes in batches: while one write is under way the next batch gathers, and no timer delays a lone job. */
 export class Settler {
   private waiting: Settlement[] = [];
@@ -26,12 +32,15 @@ export class Settler {
   private unlocking: Promise<void> | undefined;
   private readonly patience = new Backoff(LOCKED_FIRST, LOCKED_LONGEST);
   private readonly abandoned = new AbortController();
+  private readonly reaper: Reaper;
 
   constructor(
     private readonly context: WorkerContext,
     private readonly book: ClaimBook,
-    private readonly onRequeued: () => void,
-  ) {}
+    private readonly listener: SettlerListener,
+  ) {
+    this.reaper = new Reaper(context, this.abandoned.signal);
+  }
 
   add(settlement: Settlement): void {
     this.waiting.push(settlement);
@@ -45,7 +54,7 @@ export class Settler {
 
   /** Resolves when everything added so far is written, or given up. */
   async flush(): Promise<void> {
-    for (let busy; (busy = this.writing ?? this.unlocking) !== undefined;) await busy;
+    for (let busy; (busy = this.writing ?? this.unlocking ?? this.reaper.busy) !== undefined;) await busy;
   }
 
   /** Gives up what can't be written; whoever finds the claims stale takes the jobs back. */
@@ -88,14 +97,15 @@ export class Settler {
     });
   }
 
-  private write(batch: readonly Settlement[]): Promise<SettledJob[]> {
+  private async write(batch: readonly Settlement[]): Promise<SettledJob[]> {
     const ending = this.book.markEnding(batch);
     if (ending.length === 0) return this.settle(this.context.db, batch);
-    return this.context.db.transaction(async (db) => {
-      const settled = await this.settle(db, batch);
-      await reapClaims(db, this.context.names, ending);
-      return settled;
-    });
+    const { settled, reaped } = await this.context.db.transaction(async (db) => ({
+      settled: await this.settle(db, batch),
+      reaped: await reapClaims(db, this.context.names, ending),
+    }));
+    this.reaper.add(ending.filter((claimId) => !reaped.includes(claimId)));
+    return settled;
   }
 
   private settle(db: Database, batch: readonly Settlement[]): ReturnType<typeof settleJobs> {
@@ -112,7 +122,8 @@ export class Settler {
     this.retryLater(locked);
     if (settled.length > 0) this.context.observe({ type: 'settled', ids: settled.map(({ id }) => id) });
     if (refused.length > 0) this.context.observe({ type: 'refused', ids: refused.map(({ id }) => id) });
-    if (settled.some(({ outcome }) => outcome.type === 'retried')) this.onRequeued();
+    if (settled.some(({ outcome }) => outcome.type === 'retried')) this.listener.onRequeued();
+    this.listener.onWritten();
   }
 
   private retryLater(locked: readonly Settlement[]): void {

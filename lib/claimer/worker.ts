@@ -29,8 +29,9 @@ export class Worker {
     listen: Listen,
   ) {
     const wake = () => this.wakeUp.ring();
-    this.settler = new Settler(context, this.book, wake);
-    this.dispatcher = new Dispatcher(context, this.settler, new Bell());
+    const freed = new Bell();
+    this.settler = new Settler(context, this.book, { onRequeued: wake, onWritten: () => freed.ring() });
+    this.dispatcher = new Dispatcher(context, this.settler, freed);
     this.claimer = new Claimer(context, this.book, this.dispatcher, this.wakeUp);
     this.listener = new Listener(context, listen, this.wakeUp);
     this.pulse = new Pulse(context, this.book, {

@@ -1,3 +1,7 @@
+import { Bell } from '../../lib/claimer/bell.js';
+import { Dispatcher } from '../../lib/claimer/dispatcher.js';
+import type { Settler } from '../../lib/claimer/settler.js';
+import type { WorkerContext } from '../../lib/claimer/worker-context.js';
 import {
   blockedBackend,
   createTestDatabase,
@@ -114,5 +118,45 @@ describe('the outcomes of a worker', () => {
     await worker.event('settled', (event) => event.ids.includes(held));
     await worker.stop();
     expect(await database.query('select from pgqueue.claim')).toEqual([]);
+  });
+
+  it('take their claim with them, also when somebody holds its row for a moment', async () => {
+    const { ids, worker, end } = await startHeld(1);
+    await session.begin();
+    await session.db.query('select from pgqueue.claim for update');
+    ids.forEach(end);
+    await worker.event('settled');
+    expect(await database.query('select from pgqueue.claim')).toHaveLength(1);
+    await session.commit();
+    await worker.stop();
+    expect(await database.query('select from pgqueue.claim')).toEqual([]);
+  });
+
+  it('are not left to pile up while they can not be written, and what waits for them goes on afterwards', async () => {
+    await queue.add(...Array.from({ length: 5_000 }, () => ({})));
+    await blockSettles();
+    const [many, all] = [deferred(), deferred()];
+    let runs = 0;
+    const work = () => {
+      runs += 1;
+      if (runs === 2_000) many.resolve();
+      if (runs === 5_000) all.resolve();
+    };
+    const worker = await startWorker(database.url, { work }, { concurrency: 100, pollInterval: 60_000 });
+    await many.promise;
+    await session.commit();
+    await all.promise;
+    await worker.stop();
+    expect(await database.query('select from pgqueue.job')).toEqual([]);
+  });
+});
+
+describe('a dispatcher', () => {
+  it.each([
+    [1_999, 10],
+    [2_000, 0],
+  ])('has, with %i outcomes unwritten, %i free slots', (backlog, free) => {
+    const context = { options: { concurrency: 10 } } as WorkerContext;
+    expect(new Dispatcher(context, { backlog } as Settler, new Bell()).free).toBe(free);
   });
 });
