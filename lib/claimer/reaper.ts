@@ -30,15 +30,19 @@ export class Reaper {
 
   private async run(): Promise<void> {
     const patience = new Backoff(FIRST_PAUSE, LONGEST_PAUSE);
-    for (let tries = 0; this.left.size > 0 && tries < TRIES && !this.abandoned.aborted; tries++) {
+    let tries = 0;
+    do {
+      // First, so that this has a promise to be awaited by before it ends.
       await patience.pause(this.abandoned);
       await this.reap();
-    }
+      tries += 1;
+    } while (this.left.size > 0 && tries < TRIES && !this.abandoned.aborted);
     this.left.clear();
     this.running = undefined;
   }
 
   private async reap(): Promise<void> {
+    if (this.abandoned.aborted) return;
     try {
       for (const claimId of await reapClaims(this.context.db, this.context.names, [...this.left]))
         this.left.delete(claimId);
