@@ -1,6 +1,8 @@
 import type { DataSource, DataSourceOptions } from 'typeorm';
+import { CENTURY } from './domain/duration.js';
 import { checkEntrypointName } from './domain/entrypoint-name.js';
 import { InvalidOptionError } from './domain/errors.js';
+import type { FailurePolicy } from './domain/failure-policy.js';
 import type { RetryPolicy } from './domain/retry-policy.js';
 import { boolean, check, fields, integer, list, number, type Check } from './options-checks.js';
 
@@ -25,7 +27,17 @@ export interface PgQueueOptions {
    */
   listenUrl?: string | undefined;
   /** What holds for every entrypoint that doesn't say otherwise. */
-  defaults?: { retry?: Partial<RetryPolicy> | undefined } | undefined;
+  defaults?: RunOptions | undefined;
+}
+
+/** How the jobs of an entrypoint are run. */
+export interface RunOptions {
+  /** When to try again after the handler threw. @default 5 attempts, 1 s × 2ⁿ up to 5 min, ±10 % */
+  retry?: Partial<RetryPolicy> | undefined;
+  /** Milliseconds after which an attempt has failed, whatever its handler goes on to do. @default none */
+  timeout?: number | undefined;
+  /** Whether a job is kept as `failed` after its last failure, or dropped. @default 'hold' */
+  onFailure?: FailurePolicy | undefined;
 }
 
 /** How a worker runs jobs. All durations are milliseconds. */
@@ -51,7 +63,13 @@ export interface ResolvedOptions {
   readonly worker: ResolvedWorkerOptions | false;
   readonly notify: boolean;
   readonly listenUrl: string | undefined;
+  readonly defaults: RunPolicy;
+}
+
+export interface RunPolicy {
   readonly retry: RetryPolicy;
+  readonly timeout: number | undefined;
+  readonly onFailure: FailurePolicy;
 }
 
 export interface ResolvedWorkerOptions {
@@ -79,7 +97,6 @@ const DEFAULT_WORKER: ResolvedWorkerOptions = {
 export const INT4_MAX = 2_147_483_647;
 // setTimeout fires at once for anything longer.
 const LONGEST_TIMER = 2_147_483_647;
-const CENTURY = 100 * 365.25 * 86_400_000;
 
 const duration = (min: number) => integer(min, LONGEST_TIMER, 'milliseconds');
 /** Milliseconds from now; a job may wait for a century. */
@@ -95,6 +112,12 @@ export const checkRetry = fields<RetryPolicy>({
   maxDelay: number(0, CENTURY, 'milliseconds'),
   jitter: number(0, 1),
 });
+
+export const RUN_CHECKS = {
+  retry: checkRetry,
+  timeout: duration(1),
+  onFailure: check((value): value is FailurePolicy => value === 'hold' || value === 'drop', `'hold' or 'drop'`),
+};
 
 const checkWorker = fields<ResolvedWorkerOptions>({
   concurrency: integer(1, 100_000),
@@ -115,7 +138,7 @@ const checkOptions = fields<Required<PgQueueOptions>>({
   worker: (value, option) => (typeof value === 'boolean' ? value : checkWorker(value, option)),
   notify: boolean,
   listenUrl: checkUrl,
-  defaults: fields<{ retry: Partial<RetryPolicy> }>({ retry: checkRetry }),
+  defaults: fields<RunOptions>(RUN_CHECKS),
 });
 
 /**
@@ -135,8 +158,17 @@ export function resolveOptions(given: PgQueueOptions = {}, where = 'PgQueueModul
     worker: worker === false ? false : { ...DEFAULT_WORKER, ...(worker === true ? {} : (worker as object)) },
     notify: options.notify ?? true,
     listenUrl: options.listenUrl,
-    retry: { ...DEFAULT_RETRY, ...options.defaults?.retry },
+    defaults: resolveRun(options.defaults, { retry: DEFAULT_RETRY, timeout: undefined, onFailure: 'hold' }),
   });
+}
+
+/** Checked options over what holds by default. */
+export function resolveRun(given: RunOptions = {}, defaults: RunPolicy): RunPolicy {
+  return {
+    retry: { ...defaults.retry, ...given.retry },
+    timeout: given.timeout ?? defaults.timeout,
+    onFailure: given.onFailure ?? defaults.onFailure,
+  };
 }
 
 /** @throws InvalidOptionError */

@@ -1,5 +1,11 @@
 import type { MigrationInterface } from 'typeorm';
 import { CreateQueue } from './1-create-queue.js';
+import { CompleteJobLife } from './2-complete-job-life.js';
+import { EnqueueFunctions } from './3-enqueue-functions.js';
 
 /** All versions of the schema, in order. Append only: a released migration never changes. */
-export const MIGRATIONS: readonly (new (schema: string) => MigrationInterface)[] = [CreateQueue];
+export const MIGRATIONS: readonly (new (schema: string) => MigrationInterface)[] = [
+  CreateQueue,
+  CompleteJobLife,
+  EnqueueFunctions,
+];

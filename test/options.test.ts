@@ -134,7 +134,11 @@ describe('the options of the module', () => {
         entrypoints: undefined,
         autoStart: true,
       },
-      retry: { maxAttempts: 5, delay: 1_000, backoff: 2, maxDelay: 300_000, jitter: 0.1 },
+      defaults: {
+        retry: { maxAttempts: 5, delay: 1_000, backoff: 2, maxDelay: 300_000, jitter: 0.1 },
+        timeout: undefined,
+        onFailure: 'hold',
+      },
     };
     for (const options of [undefined, {}, { worker: true }, given]) {
       expect(resolveOptions(options)).toEqual(resolved);
@@ -146,13 +150,13 @@ describe('the options of the module', () => {
     const zeros = { worker: { shutdownTimeout: 0 }, defaults: { retry: { delay: 0, maxDelay: 0, jitter: 0 } } };
     const resolved = resolveOptions(zeros);
     expect(resolved.worker).toMatchObject({ shutdownTimeout: 0 });
-    expect(resolved.retry).toMatchObject({ delay: 0, maxDelay: 0, jitter: 0 });
+    expect(resolved.defaults.retry).toMatchObject({ delay: 0, maxDelay: 0, jitter: 0 });
     const least = { concurrency: 1, pollInterval: 10, heartbeatTimeout: 100, entrypoints: [] };
     expect(resolveOptions({ worker: least }).worker).toMatchObject(least);
     const most = { pollInterval: 2 ** 31 - 1, heartbeatTimeout: 2 ** 31 - 1, shutdownTimeout: 2 ** 31 - 1 };
     expect(resolveOptions({ worker: most }).worker).toMatchObject(most);
     const ones = { jitter: 1, backoff: 1, maxAttempts: 1 };
-    expect(resolveOptions({ defaults: { retry: ones } }).retry).toMatchObject(ones);
+    expect(resolveOptions({ defaults: { retry: ones } }).defaults.retry).toMatchObject(ones);
   });
 
   it('do not change when the object that was given does', () => {
@@ -162,7 +166,7 @@ describe('the options of the module', () => {
     given.worker.entrypoints.push('b');
     given.defaults.retry.delay = 99;
     expect(resolved.worker).toMatchObject({ concurrency: 3, entrypoints: ['a'] });
-    expect(resolved.retry.delay).toBe(7);
+    expect(resolved.defaults.retry.delay).toBe(7);
   });
 
   it.each(['', 'pg_x', 'é'.repeat(32), 5, null])('are checked by pgQueueMigrations too: schema = %p', (schema) => {

@@ -12,6 +12,10 @@ export class ClaimBook {
     this.unsettled.set(claimId, new Set(jobIds));
   }
 
+  get isEmpty(): boolean {
+    return this.unsettled.size === 0;
+  }
+
   claimIds(): string[] {
     return [...this.unsettled.keys()];
   }

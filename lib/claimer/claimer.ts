@@ -46,9 +46,10 @@ export class Claimer {
     /** Rung when the queue may have changed. */
     private readonly wakeUp: Bell,
   ) {
-    this.entrypoints = [...context.handlers.values()].map(({ entrypoint, retry }) => ({
+    this.entrypoints = [...context.handlers.values()].map(({ entrypoint, retry, onFailure }) => ({
       name: entrypoint,
       maxAttempts: retry.maxAttempts,
+      onFailure,
     }));
     this.isolation = new Isolation(context.options.heartbeatTimeout);
   }
@@ -185,7 +186,8 @@ export class Claimer {
     const { db, names, label } = this.context;
     const claimId = randomUUID();
     const { entrypoints, window } = this;
-    const result = await from(db, names, { claimId, worker: label, limit, window, entrypoints });
+    const company = !this.dispatcher.isIdle || !this.book.isEmpty;
+    const result = await from(db, names, { claimId, worker: label, company, limit, window, entrypoints });
     const { jobs } = result;
     if (jobs.length > 0) {
       this.book.open(

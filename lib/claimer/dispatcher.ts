@@ -1,7 +1,7 @@
-import { ClaimLost, WorkerShutdown } from '../domain/errors.js';
+import { ClaimLost, JobCanceled, JobTimeout, WorkerShutdown } from '../domain/errors.js';
 import { parseJob, type ClaimedJob } from '../domain/job.js';
-import { recordError, type Outcome } from '../domain/outcome.js';
-import { retryDelay } from '../domain/retry-policy.js';
+import { judge } from '../domain/judge.js';
+import { recordResult, type Outcome } from '../domain/outcome.js';
 import type { Bell } from './bell.js';
 import type { Settler } from './settler.js';
 import type { Handler, WorkerContext } from './worker-context.js';
@@ -58,13 +58,24 @@ export class Dispatcher {
     for (const job of jobs) {
       const run = { job, startedAt: performance.now(), controller: new AbortController() };
       this.running.add(run);
-      void this.attempt(run).then((outcome) => this.finish(run, outcome));
+      const timer = this.limit(run);
+      void this.attempt(run).then((outcome) => {
+        clearTimeout(timer);
+        this.finish(run, outcome);
+      });
     }
   }
 
   /** Gives back jobs that have not begun. */
   release(jobs: readonly ClaimedJob[]): void {
     for (const { id, claimId } of jobs) this.settler.add({ id, claimId, outcome: { type: 'released' }, duration: 0 });
+  }
+
+  /** Tells a handler. How it ends is up to it. */
+  cancel({ id, claimId }: { readonly id: string; readonly claimId: string }): void {
+    for (const run of this.running) {
+      if (run.job.id === id && run.job.claimId === claimId) run.controller.abort(new JobCanceled(id));
+    }
   }
 
   /** Tells the handlers of a lost claim. What they return is refused by the fence, not here. */
@@ -95,11 +106,22 @@ export class Dispatcher {
     const handler = this.context.handlers.get(job.entrypoint);
     if (handler === undefined) return { type: 'released' };
     try {
-      await handler.run(parseJob(job), { signal: controller.signal, claimId: job.claimId });
-      return { type: 'successful' };
+      const result = await handler.run(parseJob(job), { signal: controller.signal, claimId: job.claimId });
+      return { type: 'successful', result: recordResult(result) };
     } catch (error) {
-      return judge(run, handler, error);
+      return judgeRun(run, handler, error);
     }
+  }
+
+  /** Ends the attempt when its handler takes too long, whatever that goes on to do. */
+  private limit(run: Run): NodeJS.Timeout | undefined {
+    const handler = this.context.handlers.get(run.job.entrypoint);
+    if (handler?.timeout === undefined) return undefined;
+    const timeout = new JobTimeout(handler.timeout);
+    return setTimeout(() => {
+      run.controller.abort(timeout);
+      this.finish(run, judgeRun(run, handler, timeout));
+    }, handler.timeout);
   }
 
   private finish(run: Run, outcome: Outcome): void {
@@ -111,9 +133,6 @@ export class Dispatcher {
   }
 }
 
-function judge({ job, controller }: Run, handler: Handler, thrown: unknown): Outcome {
-  if (controller.signal.reason instanceof WorkerShutdown) return { type: 'released' };
-  const error = recordError(thrown);
-  if (job.attempt >= job.maxAttempts) return { type: 'failed', error };
-  return { type: 'retried', delay: retryDelay(handler.retry, job.attempt, Math.random()), error };
+function judgeRun({ job, controller }: Run, { retry }: Handler, thrown: unknown): Outcome {
+  return judge({ job, thrown, reason: controller.signal.reason as unknown, retry, dice: Math.random() });
 }

@@ -1,11 +1,11 @@
-import type { Outcome } from '../domain/outcome.js';
+import type { RecordedOutcome } from '../domain/outcome.js';
 import type { WorkerEvent, WorkerObserver } from './worker-event.js';
 
 export interface DrainedAttempt {
   readonly id: string;
   readonly entrypoint: string;
   readonly attempt: number;
-  readonly status: Outcome['type'] | 'lost';
+  readonly status: RecordedOutcome | 'lost';
   readonly error?: string;
 }
 
@@ -15,7 +15,7 @@ type Ended = Extract<WorkerEvent, { type: 'ended' }>;
 export function collectAttempts(): { attempts: () => DrainedAttempt[]; observe: WorkerObserver } {
   const ended: Ended[] = [];
   const unsettled = new Map<string, Ended[]>();
-  const written = new Set<Ended>();
+  const written = new Map<Ended, RecordedOutcome>();
   const begin = (event: Ended) => {
     ended.push(event);
     unsettled.set(event.job.id, [...(unsettled.get(event.job.id) ?? []), event]);
@@ -25,13 +25,17 @@ export function collectAttempts(): { attempts: () => DrainedAttempt[]; observe: 
     if (event.type === 'ended') begin(event);
     if (event.type === 'refused') for (const id of event.ids) unsettled.get(id)?.shift();
     if (event.type !== 'settled') return;
-    for (const last of event.ids.map((id) => unsettled.get(id)?.pop())) if (last !== undefined) written.add(last);
+    for (const [index, id] of event.ids.entries()) {
+      const last = unsettled.get(id)?.pop();
+      const outcome = event.outcomes[index];
+      if (last !== undefined && outcome !== undefined) written.set(last, outcome);
+    }
   };
-  return { attempts: () => ended.map((event) => describe(event, written.has(event))), observe };
+  return { attempts: () => ended.map((event) => describe(event, written.get(event))), observe };
 }
 
-function describe({ job, outcome }: Ended, written: boolean): DrainedAttempt {
+function describe({ job, outcome }: Ended, status: RecordedOutcome | undefined): DrainedAttempt {
   const { id, entrypoint, attempt } = job;
   const error = 'error' in outcome ? { error: outcome.error.message } : {};
-  return { id, entrypoint, attempt, status: written ? outcome.type : 'lost', ...error };
+  return { id, entrypoint, attempt, status: status ?? 'lost', ...error };
 }

@@ -6,13 +6,22 @@ import type { WorkerContext } from './worker-context.js';
 const TIMEOUTS_PER_HEARTBEAT = 4;
 const SHORTEST_TIMEOUT = 1_000;
 
-/** Renews all claims of this process in one statement, and tells which are lost. Without any, sees whether it could. */
-export async function beat(context: WorkerContext, book: ClaimBook, onLost: (claimId: string) => void): Promise<void> {
+export interface BeatListener {
+  readonly onLost: (claimId: string) => void;
+  readonly onCanceled: (job: { readonly id: string; readonly claimId: string }) => void;
+}
+
+/**
+ * Renews all claims of this process in one statement, and tells which are lost and which jobs are canceled. Without any claim, sees
+ * whether it could.
+ */
+export async function beat(context: WorkerContext, book: ClaimBook, listener: BeatListener): Promise<void> {
   const claimIds = book.claimIds();
   const timeout = Math.max(context.options.heartbeatTimeout / TIMEOUTS_PER_HEARTBEAT, SHORTEST_TIMEOUT);
-  const alive = await beatClaims(context.db, context.names, claimIds, { timeout });
+  const { alive, canceled } = await beatClaims(context.db, context.names, claimIds, { timeout });
   for (const claimId of book.lose(claimIds.filter((each) => !alive.has(each)))) {
     context.observe({ type: 'claim-lost', claimId });
-    onLost(claimId);
+    listener.onLost(claimId);
   }
+  for (const job of canceled) listener.onCanceled(job);
 }

@@ -1,4 +1,5 @@
 import { DeafError } from '../domain/errors.js';
+import { CANCELED } from '../sql/names.js';
 import type { Listen } from '../sql/listen.js';
 import { Backoff } from './backoff.js';
 import { type Bell, pause } from './bell.js';
@@ -8,7 +9,7 @@ import type { WorkerContext } from './worker-context.js';
 // Somebody has to change how the application connects, and most of those who do start it again.
 const DEAF_PAUSE = 600_000;
 
-/** Keeps one LISTEN alive and rings at each notification. */
+/** Keeps one LISTEN alive and rings at each notification: `canceled` at one that says so, else `wakeUp`. */
 export class Listener {
   private readonly stopped = new AbortController();
   private readonly backoff = new Backoff();
@@ -19,6 +20,7 @@ export class Listener {
     private readonly context: WorkerContext,
     private readonly listen: Listen,
     private readonly wakeUp: Bell,
+    private readonly canceled: Bell,
   ) {}
 
   start(): void {
@@ -36,7 +38,7 @@ export class Listener {
       try {
         await this.listen({
           channel: this.context.names.channel,
-          onNotification: () => this.wakeUp.ring(),
+          onNotification: (payload) => (payload === CANCELED ? this.canceled : this.wakeUp).ring(),
           onListening: () => this.onListening(),
           signal,
         });
@@ -61,5 +63,6 @@ export class Listener {
     this.isDeaf = false;
     this.context.observe({ type: 'listening' });
     this.wakeUp.ring();
+    this.canceled.ring();
   }
 }

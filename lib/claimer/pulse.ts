@@ -1,6 +1,6 @@
-import { beat } from './heartbeat.js';
+import { beat, type BeatListener } from './heartbeat.js';
 import type { ClaimBook } from './claim-book.js';
-import { pause } from './bell.js';
+import type { Bell } from './bell.js';
 import { dissolve } from './maintenance.js';
 import { reportError } from './report-error.js';
 import type { WorkerContext } from './worker-context.js';
@@ -9,8 +9,7 @@ import type { WorkerTask } from './worker-event.js';
 /** Beats in a `heartbeatTimeout`, so that a slow one or two cost no claim. */
 const BEATS_PER_TIMEOUT = 4;
 
-export interface PulseListener {
-  readonly onLost: (claimId: string) => void;
+export interface PulseListener extends BeatListener {
   readonly onFreed: () => void;
 }
 
@@ -30,6 +29,8 @@ export class Pulse {
     private readonly context: WorkerContext,
     private readonly book: ClaimBook,
     private readonly listener: PulseListener,
+    /** Rung when a beat may have something to tell. */
+    private readonly hurry: Bell,
   ) {
     const { heartbeatTimeout, pollInterval } = context.options;
     this.grace = heartbeatTimeout / BEATS_PER_TIMEOUT;
@@ -50,14 +51,15 @@ export class Pulse {
     const { signal } = this.stopped;
     let reachableSince = -Infinity;
     while (!signal.aborted) {
-      const alive = await this.attempt('beat', () => beat(this.context, this.book, this.listener.onLost));
+      const alive = await this.attempt('beat', () => beat(this.context, this.book, this.listener));
       const now = performance.now();
       reachableSince = alive ? Math.min(reachableSince, now) : Infinity;
       if (now - reachableSince >= this.grace) {
         // Its own are excepted, for the event loop may be blocked for long between that beat and this.
         await this.attempt('dissolve', () => dissolve(this.context, this.listener.onFreed, this.book.claimIds()));
       }
-      await pause(this.interval, signal);
+      await this.hurry.wait(this.interval, signal);
+      this.hurry.take();
     }
   }
 

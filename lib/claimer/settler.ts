@@ -1,4 +1,4 @@
-import { toAscii } from '../domain/outcome.js';
+import { plainOutcome, type RecordedOutcome } from '../domain/outcome.js';
 import type { Database } from '../sql/database.js';
 import { reapClaims } from '../sql/claims.js';
 import { settleJobs, type SettledJob, type Settlement } from '../sql/settle.js';
@@ -90,7 +90,7 @@ export class Settler {
       for (const part of [batch.slice(0, middle), batch.slice(middle)]) await this.writeBatch(part);
       return;
     }
-    const plain = withPlainError(only);
+    const plain = withPlainText(only);
     if (plain !== undefined) return this.writeBatch([plain]);
     void pause(REFUSED_PAUSE, this.abandoned.signal).then(() => {
       if (!this.abandoned.signal.aborted) this.add(only);
@@ -114,16 +114,21 @@ export class Settler {
   }
 
   private report(batch: readonly Settlement[], answers: readonly SettledJob[]): void {
-    const written = new Map(answers.map((each) => [keyOf(each), each.written]));
-    const settled = batch.filter((each) => written.get(keyOf(each)) === true);
-    const locked = batch.filter((each) => written.get(keyOf(each)) === false);
-    const refused = batch.filter((each) => !written.has(keyOf(each)));
+    const answered = new Set(answers.map(keyOf));
+    const settled = answers.filter(isWritten);
+    const refused = batch.filter((each) => !answered.has(keyOf(each)));
+    const written = new Set(settled.map(keyOf));
     this.book.close([...settled, ...refused]);
-    this.retryLater(locked);
-    if (settled.length > 0) this.context.observe({ type: 'settled', ids: settled.map(({ id }) => id) });
+    this.retryLater(batch.filter((each) => answered.has(keyOf(each)) && !written.has(keyOf(each))));
+    if (settled.length > 0) this.tell(settled);
     if (refused.length > 0) this.context.observe({ type: 'refused', ids: refused.map(({ id }) => id) });
-    if (settled.some(({ outcome }) => outcome.type === 'retried')) this.listener.onRequeued();
     this.listener.onWritten();
+  }
+
+  private tell(settled: readonly WrittenJob[]): void {
+    const outcomes = settled.map(({ outcome }) => outcome);
+    this.context.observe({ type: 'settled', ids: settled.map(({ id }) => id), outcomes });
+    if (outcomes.includes('retried')) this.listener.onRequeued();
   }
 
   private retryLater(locked: readonly Settlement[]): void {
@@ -141,12 +146,15 @@ export class Settler {
 }
 
 // A database whose encoding lacks a character refuses the text that it stands in.
-function withPlainError(settlement: Settlement): Settlement | undefined {
-  const { outcome } = settlement;
-  if (outcome.type !== 'retried' && outcome.type !== 'failed') return undefined;
-  const error = toAscii(outcome.error);
-  if (error.message === outcome.error.message && error.stack === outcome.error.stack) return undefined;
-  return { ...settlement, outcome: { ...outcome, error } };
+function withPlainText(settlement: Settlement): Settlement | undefined {
+  const outcome = plainOutcome(settlement.outcome);
+  return JSON.stringify(outcome) === JSON.stringify(settlement.outcome) ? undefined : { ...settlement, outcome };
+}
+
+type WrittenJob = SettledJob & { readonly outcome: RecordedOutcome };
+
+function isWritten(job: SettledJob): job is WrittenJob {
+  return job.outcome !== undefined;
 }
 
 // A job can be settled twice by one process: for a claim that was lost and for the one that followed.

@@ -1,6 +1,5 @@
-import type { RetryPolicy } from '../domain/retry-policy.js';
 import type { Job } from '../domain/job.js';
-import type { ResolvedWorkerOptions } from '../options.js';
+import type { ResolvedWorkerOptions, RunPolicy } from '../options.js';
 import type { Database } from '../sql/database.js';
 import type { Names } from '../sql/names.js';
 import type { WorkerObserver } from './worker-event.js';
@@ -17,9 +16,8 @@ export interface WorkerContext {
 }
 
 /** What runs the jobs of one entrypoint. */
-export interface Handler {
+export interface Handler extends RunPolicy {
   readonly entrypoint: string;
-  readonly retry: RetryPolicy;
   run(job: Job, control: JobControl): unknown;
 }
 

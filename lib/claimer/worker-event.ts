@@ -1,4 +1,4 @@
-import type { Outcome } from '../domain/outcome.js';
+import type { Outcome, RecordedOutcome } from '../domain/outcome.js';
 import type { ClaimedJob } from '../domain/job.js';
 import type { DissolvedJob } from '../sql/dissolve.js';
 
@@ -7,8 +7,8 @@ export type WorkerEvent =
   | { readonly type: 'listening' }
   | { readonly type: 'claimed'; readonly jobs: readonly ClaimedJob[] }
   | { readonly type: 'ended'; readonly job: ClaimedJob; readonly outcome: Outcome }
-  /** Outcomes were written. */
-  | { readonly type: 'settled'; readonly ids: readonly string[] }
+  /** Outcomes were written, those of `ids` in their order. */
+  | { readonly type: 'settled'; readonly ids: readonly string[]; readonly outcomes: readonly RecordedOutcome[] }
   /** Outcomes were refused, because the jobs have been given to others. */
   | { readonly type: 'refused'; readonly ids: readonly string[] }
   | { readonly type: 'claim-lost'; readonly claimId: string }

@@ -5,7 +5,7 @@ import { Claimer } from './claimer.js';
 import { Dispatcher } from './dispatcher.js';
 import { Listener } from './listener.js';
 import { dissolve } from './maintenance.js';
-import { Pulse } from './pulse.js';
+import { Pulse, type PulseListener } from './pulse.js';
 import { Settler } from './settler.js';
 import { within } from './within.js';
 import type { WorkerContext } from './worker-context.js';
@@ -33,11 +33,14 @@ export class Worker {
     this.settler = new Settler(context, this.book, { onRequeued: wake, onWritten: () => freed.ring() });
     this.dispatcher = new Dispatcher(context, this.settler, freed);
     this.claimer = new Claimer(context, this.book, this.dispatcher, this.wakeUp);
-    this.listener = new Listener(context, listen, this.wakeUp);
-    this.pulse = new Pulse(context, this.book, {
+    const hurry = new Bell();
+    this.listener = new Listener(context, listen, this.wakeUp, hurry);
+    const pulse: PulseListener = {
       onFreed: wake,
       onLost: (claimId) => this.dispatcher.abortClaim(claimId),
-    });
+      onCanceled: (job) => this.dispatcher.cancel(job),
+    };
+    this.pulse = new Pulse(context, this.book, pulse, hurry);
   }
 
   start(): void {
@@ -82,9 +85,10 @@ export class Worker {
   private async wind(): Promise<void> {
     const { shutdownTimeout } = this.context.options;
     // Together, as a claim that is under way is given back when it comes.
-    await Promise.all([within(LAST_WORDS, this.claimer.stop()), this.dispatcher.drain(shutdownTimeout)]);
+    const last = Promise.all([this.claimer.stop(), this.listener.stop()]);
+    await Promise.all([within(LAST_WORDS, last), this.dispatcher.drain(shutdownTimeout)]);
     await this.flush();
-    await within(LAST_WORDS, Promise.all([this.listener.stop(), this.pulse.stop()]));
+    await within(LAST_WORDS, this.pulse.stop());
   }
 
   private async flush(): Promise<void> {

@@ -1,10 +1,11 @@
 import { types } from 'node:util';
 import { checkEntrypointName } from '../domain/entrypoint-name.js';
 import { InvalidOptionError, InvalidPayloadError } from '../domain/errors.js';
+import { isShallow, JSON_LEVELS } from '../domain/json.js';
 import { recordError } from '../domain/outcome.js';
 import { anything, check, fields, list, object, type Check } from '../options-checks.js';
 import { checkDelay, checkMaxAttempts, checkPriority } from '../options.js';
-import type { NewJob } from '../sql/enqueue.js';
+import type { ConflictPolicy, NewJob } from '../sql/enqueue.js';
 import type { EnqueueOptions, EnqueueTarget, JobInput } from './producer.js';
 
 // Years that PostgreSQL and JavaScript both have.
@@ -14,11 +15,27 @@ const LATEST = Date.UTC(10_000, 0);
 const isRunAt = (value: unknown): value is Date =>
   types.isDate(value) && value.getTime() >= EARLIEST && value.getTime() < LATEST;
 
+const isConflictPolicy = (value: unknown): value is ConflictPolicy =>
+  value === 'skip' || value === 'raise' || value === 'replace';
+
+// Together with the entrypoint it has to fit into a page of an index.
+const DEDUPE_KEY_BYTES = 1_024;
+
+function checkDedupeKey(value: unknown, option: string): string {
+  if (typeof value === 'string' && value !== '' && Buffer.byteLength(value) <= DEDUPE_KEY_BYTES) {
+    if (!value.includes('\0') && value.isWellFormed()) return value;
+  }
+  const expected = `a string of 1 to ${DEDUPE_KEY_BYTES} bytes, without U+0000 and without lone surrogates (hash a longer one)`;
+  throw new InvalidOptionError(option, value, expected);
+}
+
 const OPTIONS = {
   priority: checkPriority,
   delay: checkDelay,
   runAt: check(isRunAt, 'a valid Date before the year 10000'),
   headers: object,
+  dedupeKey: checkDedupeKey,
+  onConflict: check(isConflictPolicy, `'skip', 'raise' or 'replace'`),
   maxAttempts: checkMaxAttempts,
 };
 
@@ -53,6 +70,9 @@ export function toNewJob(entrypoint: unknown, payload: unknown, options: Enqueue
   if (options.delay !== undefined && options.runAt !== undefined) {
     throw new InvalidOptionError(`${where}.delay`, options.delay, 'either delay or runAt, not both');
   }
+  if (options.onConflict !== undefined && options.dedupeKey === undefined) {
+    throw new InvalidOptionError(`${where}.onConflict`, options.onConflict, 'a dedupeKey beside it');
+  }
   return {
     entrypoint: name,
     payload: payload === undefined ? null : toJson(payload, name, 'its payload'),
@@ -61,6 +81,8 @@ export function toNewJob(entrypoint: unknown, payload: unknown, options: Enqueue
     maxAttempts: options.maxAttempts ?? null,
     delay: options.delay ?? 0,
     runAt: options.runAt?.getTime() ?? null,
+    dedupeKey: options.dedupeKey ?? null,
+    onConflict: options.onConflict ?? 'skip',
   };
 }
 
@@ -93,6 +115,9 @@ function toJson(value: unknown, entrypoint: string, what: string): string {
       entrypoint,
       `${what} is ${bytes} bytes of JSON, and ${JSON_BYTES} is the most. Store it elsewhere and enqueue where it is`,
     );
+  }
+  if (!isShallow(json)) {
+    throw new InvalidPayloadError(entrypoint, `${what} nests deeper than ${JSON_LEVELS} levels of JSON`);
   }
   return json;
 }

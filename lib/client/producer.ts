@@ -1,4 +1,5 @@
 import type { EntityManager } from 'typeorm';
+import type { ConflictPolicy } from '../sql/enqueue.js';
 import { publicToken } from '../tokens.js';
 
 /** Options of one job. */
@@ -11,6 +12,16 @@ export interface EnqueueOptions {
   runAt?: Date | undefined;
   /** Any JSON object that travels beside the payload. @default {} */
   headers?: Readonly<Record<string, unknown>> | undefined;
+  /**
+   * A name for what the job does, 1 to 1024 bytes: while a job of that entrypoint with this key is queued or runs, no second one is
+   * enqueued.
+   */
+  dedupeKey?: string | undefined;
+  /**
+   * What to do when the key is taken: `'skip'` leaves the job that has it, `'raise'` throws a `DuplicateJobError`, `'replace'` gives
+   * the payload, headers, priority, time and attempts of this job to the one that has it, unless that is running. @default 'skip'
+   */
+  onConflict?: ConflictPolicy | undefined;
   /** Attempts in all. @default the `retry.maxAttempts` of its entrypoint */
   maxAttempts?: number | undefined;
 }
@@ -35,6 +46,10 @@ export interface JobInput extends EnqueueOptions {
 export interface EnqueuedJob {
   /** A bigint in decimal digits. */
   readonly id: string;
+  /** Whether the key was taken. `id` is that of the job that has it. */
+  readonly duplicate: boolean;
+  /** With `onConflict: 'replace'` and a key that was taken: whether that job has become this one. `false`: it is running. */
+  readonly replaced?: boolean;
 }
 
 /** Enqueues jobs. Inject it by type; `@InjectPgQueue(name)` is that of a named queue. */
@@ -43,12 +58,13 @@ export interface PgQueueProducer {
    * Enqueues one job. When it resolves, the job is committed, or written in the transaction of `manager`.
    * @param payload anything that `JSON.stringify` can write in at most 10 MiB; the handler gets it through JSON and back.
    * `undefined` stays `undefined`
-   * @throws InvalidOptionError, InvalidPayloadError, ManagerError, QueueClosedError
+   * @throws InvalidOptionError, InvalidPayloadError, DuplicateJobError, ManagerError, QueueClosedError
    */
   enqueue(entrypoint: string, payload?: unknown, options?: EnqueueOptions & EnqueueTarget): Promise<EnqueuedJob>;
 
   /**
-   * Enqueues any number of jobs in one statement: all or none. The results are in the order of the jobs.
+   * Enqueues any number of jobs in one statement: all or none. The results are in the order of the jobs. Of those with a key, the
+   * ids follow the order of the keys.
    * @throws as `enqueue`, naming the index of the job
    */
   enqueueMany(jobs: readonly JobInput[], target?: EnqueueTarget): Promise<EnqueuedJob[]>;

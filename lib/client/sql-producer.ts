@@ -1,7 +1,7 @@
 import type { DataSource, EntityManager } from 'typeorm';
-import { ManagerError, QueueClosedError } from '../domain/errors.js';
+import { DuplicateJobError, ManagerError, QueueClosedError } from '../domain/errors.js';
 import { managerDatabase, type Database } from '../sql/database.js';
-import { insertJobs, type NewJob } from '../sql/enqueue.js';
+import { insertJobs, type InsertedJob, type NewJob } from '../sql/enqueue.js';
 import type { Names } from '../sql/names.js';
 import { InFlight } from './in-flight.js';
 import { checkEnqueue, checkJobs, checkTarget, toNewJob } from './new-job.js';
@@ -51,8 +51,9 @@ export class SqlProducer implements PgQueueProducer {
     if (this.closed) throw new QueueClosedError(this.context.queue);
     const db = await this.target(manager);
     if (jobs.length === 0) return [];
-    const ids = await this.inFlight.run(insertJobs(db, this.context.names, jobs, this.context.notify));
-    return ids.map((id) => ({ id }));
+    const inserted = await this.inFlight.run(insertJobs(db, this.context.names, jobs, this.context.notify));
+    for (const { id, index, outcome } of inserted) if (outcome === 'refused') throw duplicate(jobs[index], id);
+    return inserted.map((each) => toEnqueued(each, jobs[each.index]));
   }
 
   // A manager without a query runner, such as dataSource.manager, has no transaction: TypeORM takes any free connection, and so do we.
@@ -80,6 +81,17 @@ export class SqlProducer implements PgQueueProducer {
       );
     }
   }
+}
+
+function toEnqueued({ id, outcome }: InsertedJob, job: NewJob | undefined): EnqueuedJob {
+  const duplicate = outcome !== 'inserted';
+  return duplicate && job?.onConflict === 'replace'
+    ? { id, duplicate, replaced: outcome === 'replaced' }
+    : { id, duplicate };
+}
+
+function duplicate(job: NewJob | undefined, id: string): DuplicateJobError {
+  return new DuplicateJobError(job?.entrypoint ?? '', job?.dedupeKey ?? '', id);
 }
 
 // TypeORM 1 renamed the property.

@@ -1,3 +1,5 @@
+import { CENTURY, isDelay } from './duration.js';
+
 /** What every error of this package extends. `code` is stable: match on it rather than on a class or a message. */
 export class PgQueueError extends Error {
   constructor(
@@ -35,6 +37,21 @@ export class WorkerDisabledError extends PgQueueError {
 export class InvalidPayloadError extends PgQueueError {
   constructor(entrypoint: string, what: string, options?: { cause?: unknown }) {
     super('PGQUEUE_INVALID_PAYLOAD', `A job of '${entrypoint}' can't be stored: ${what}`, options);
+  }
+}
+
+/** A job was enqueued with `onConflict: 'raise'`, and its key is taken. Nothing of that call was written. `PGQUEUE_DUPLICATE_JOB`. */
+export class DuplicateJobError extends PgQueueError {
+  constructor(
+    readonly entrypoint: string,
+    readonly dedupeKey: string,
+    /** Of the job that has the key. */
+    readonly id: string,
+  ) {
+    super(
+      'PGQUEUE_DUPLICATE_JOB',
+      `Job ${id} of '${entrypoint}', which is queued or runs, has the dedupeKey ${show(dedupeKey)}`,
+    );
   }
 }
 
@@ -121,6 +138,63 @@ export class ClaimLost extends PgQueueError {
 export class WorkerShutdown extends PgQueueError {
   constructor() {
     super('PGQUEUE_WORKER_SHUTDOWN', 'The worker is shutting down; the job goes back to the queue');
+  }
+}
+
+/** Reason of `context.signal`: the handler has taken longer than its `timeout`. What it returns later is not recorded. */
+export class JobTimeout extends PgQueueError {
+  constructor(readonly timeout: number) {
+    super('PGQUEUE_JOB_TIMEOUT', `The handler did not end within its timeout of ${timeout} ms`);
+  }
+}
+
+/** Reason of `context.signal`: somebody has canceled the job. */
+export class JobCanceled extends PgQueueError {
+  constructor(readonly jobId: string) {
+    super('PGQUEUE_JOB_CANCELED', `Job ${jobId} was canceled`);
+  }
+}
+
+/**
+ * Throw it in a handler to have the job run again without spending an attempt: `throw new RetryJob({ delay: 60_000 })`, when a
+ * service says to come back later. `PGQUEUE_RETRY_JOB`.
+ */
+export class RetryJob extends PgQueueError {
+  /** Milliseconds until then. `undefined`: as after a failure of this attempt. */
+  readonly delay: number | undefined;
+  readonly reason: string;
+
+  /**
+   * @param options.delay milliseconds. @default the delay of the retry policy
+   * @throws InvalidOptionError
+   */
+  constructor({ delay, reason = 'The handler asked for another try', ...options }: RetryJobOptions = {}) {
+    super('PGQUEUE_RETRY_JOB', reason, options);
+    if (delay !== undefined && !isDelay(delay)) {
+      throw new InvalidOptionError('RetryJob.delay', delay, `a number of milliseconds from 0 to ${CENTURY}`);
+    }
+    this.delay = delay;
+    this.reason = reason;
+  }
+}
+
+export interface RetryJobOptions {
+  delay?: number | undefined;
+  /** For the log. */
+  reason?: string | undefined;
+  cause?: unknown;
+}
+
+/**
+ * Throw it in a handler when no further attempt can help: the job ends now, as after its last attempt.
+ * `PGQUEUE_FAIL_JOB`.
+ */
+export class FailJob extends PgQueueError {
+  constructor(
+    readonly reason: string,
+    options?: { cause?: unknown },
+  ) {
+    super('PGQUEUE_FAIL_JOB', reason, options);
   }
 }
 

@@ -11,6 +11,8 @@ export interface Job<Payload = unknown> {
   /** Higher runs first. */
   readonly priority: number;
   readonly headers: JobHeaders;
+  /** What keeps a second job of that entrypoint from being queued. */
+  readonly dedupeKey: string | undefined;
   readonly createdAt: Date;
   /** The time from which this attempt was due. */
   readonly runAt: Date;
@@ -29,6 +31,7 @@ export interface ClaimedJob {
   readonly priority: number;
   readonly payload: string | null;
   readonly headers: string | null;
+  readonly dedupeKey: string | null;
   readonly createdAt: Date;
   readonly runAt: Date;
 }
@@ -43,6 +46,7 @@ export function parseJob(row: ClaimedJob): Job {
     maxAttempts: row.maxAttempts,
     priority: row.priority,
     headers: row.headers === null ? {} : (JSON.parse(row.headers) as JobHeaders),
+    dedupeKey: row.dedupeKey ?? undefined,
     createdAt: row.createdAt,
     runAt: row.runAt,
   };

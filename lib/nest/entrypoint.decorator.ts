@@ -1,15 +1,12 @@
 import 'reflect-metadata';
 import { InvalidEntrypointError } from '../domain/errors.js';
 import type { Job } from '../domain/job.js';
-import type { RetryPolicy } from '../domain/retry-policy.js';
 import { fields, string } from '../options-checks.js';
-import { checkRetry } from '../options.js';
+import { RUN_CHECKS, type RunOptions } from '../options.js';
 import type { JobContext } from './job-context.js';
 
 /** How the jobs of one entrypoint are run. */
-export interface EntrypointOptions {
-  /** When to try again after the handler threw. @default 5 attempts, 1 s × 2ⁿ up to 5 min, ±10 % */
-  retry?: Partial<RetryPolicy> | undefined;
+export interface EntrypointOptions extends RunOptions {
   /** The named queue whose jobs it handles. @default the default queue */
   queue?: string | undefined;
 }
@@ -31,7 +28,7 @@ export interface EntrypointMark {
   readonly options: EntrypointOptions;
 }
 
-const checkOptions = fields<EntrypointOptions>({ retry: checkRetry, queue: string });
+const checkOptions = fields<EntrypointOptions>({ ...RUN_CHECKS, queue: string });
 
 const KEY = 'nestjs-pgqueue:entrypoints';
 

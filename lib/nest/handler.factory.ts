@@ -4,20 +4,20 @@ import { isObservable, lastValueFrom } from 'rxjs';
 import type { Handler } from '../claimer/worker-context.js';
 import { InvalidEntrypointError } from '../domain/errors.js';
 import type { Job } from '../domain/job.js';
-import type { RetryPolicy } from '../domain/retry-policy.js';
+import { resolveRun, type RunPolicy } from '../options.js';
 import type { FoundEntrypoint } from './entrypoint.explorer.js';
 import type { JobContext } from './job-context.js';
 
 type Instance = Record<string, (job: Job, context: JobContext) => unknown>;
 
 /** Makes what a worker calls from a method that was found. */
-export function createHandler(found: FoundEntrypoint, defaults: RetryPolicy): Handler {
+export function createHandler(found: FoundEntrypoint, defaults: RunPolicy): Handler {
   const { name, options } = found;
   const logger = new Logger(name);
   const instanceFor = instanceSource(found);
   return {
     entrypoint: name,
-    retry: { ...defaults, ...options.retry },
+    ...resolveRun(options, defaults),
     run: async (job, control) => {
       const instance = await instanceFor(job);
       const result: unknown = methodOf(instance, found).call(instance, job, { ...control, logger });

@@ -3,8 +3,9 @@ import type { LoggerService } from '@nestjs/common';
 /** What a handler gets beside its job. */
 export interface JobContext {
   /**
-   * Aborts when the job should end: its claim was lost (`reason` is a `ClaimLost`) or the worker stops and `shutdownTimeout` is
-   * over (`WorkerShutdown`). Hand it to `fetch` and the like.
+   * Aborts when the job should end: its claim was lost (`reason` is a `ClaimLost`), somebody has canceled it (`JobCanceled`), its
+   * `timeout` is over (`JobTimeout`), or the worker stops and `shutdownTimeout` is over (`WorkerShutdown`). Hand it to `fetch` and
+   * the like.
    */
   readonly signal: AbortSignal;
   /** Writes with the entrypoint as its context. */

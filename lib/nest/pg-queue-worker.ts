@@ -7,10 +7,10 @@ export interface DrainedJob {
   /** 1 for the first. */
   readonly attempt: number;
   /**
-   * `retried` and `failed` as the retry policy decided; `released`: the drain was stopped, and the job is queued again without
+   * `retried`, `failed` (held) and `exception` (dropped) as the policy decided; `canceled`: by somebody; `released`: the drain was stopped, and the job is queued again without
    * having spent the attempt; `lost`: how it ended could not be written, or another worker has taken over, and so it is run again.
    */
-  readonly status: 'successful' | 'retried' | 'failed' | 'released' | 'lost';
+  readonly status: 'successful' | 'retried' | 'failed' | 'exception' | 'canceled' | 'released' | 'lost';
   /** Name and message of what the handler threw. */
   readonly error?: string;
 }

@@ -73,18 +73,20 @@ function describeError(error: unknown): string {
 
 // A line for each worker that is gone, and not for each of its jobs.
 function describeLeftBehind(left: readonly DissolvedJob[]): string[] {
-  return [...new Set(left.map(({ worker }) => worker))].map((worker) => {
+  const lost = left.filter(({ outcome }) => outcome !== 'canceled');
+  return [...new Set(lost.map(({ worker }) => worker))].map((worker) => {
     const of = (outcome: DissolvedJob['outcome']) =>
       left.filter((job) => job.worker === worker && job.outcome === outcome).map(({ id }) => id);
-    const [lost, failed] = [of('lost'), of('failed')];
+    const [lost, failed, dropped] = [of('lost'), of('failed'), of('exception')];
     const queued = lost.length === 0 ? [] : [`${jobs(lost)} queued again`];
     const held = failed.length === 0 ? [] : [`${jobs(failed)} held as failed, as it was the last attempt`];
-    return `Worker ${worker} has stopped beating: ${[...queued, ...held].join('; ')}`;
+    const gone = dropped.length === 0 ? [] : [`${jobs(dropped)} dropped, as it was the last attempt`];
+    return `Worker ${worker} has stopped beating: ${[...queued, ...held, ...gone].join('; ')}`;
   });
 }
 
 function logEnd(logger: Logger, { job, outcome }: Extract<WorkerEvent, { type: 'ended' }>): void {
-  if (outcome.type === 'retried') {
+  if (outcome.type === 'retried' && outcome.isFree !== true) {
     logger.warn(`${attempt(job)} failed, next in ${outcome.delay} ms: ${outcome.error.message}`);
   }
   if (outcome.type === 'failed') {

@@ -1,4 +1,5 @@
 import type { ClaimedJob } from '../domain/job.js';
+import type { FailurePolicy } from '../domain/failure-policy.js';
 import type { Database, Row } from './database.js';
 import { statement, type Names } from './names.js';
 import { dateOf, integerOf, milliseconds, text } from './rows.js';
@@ -7,11 +8,20 @@ export interface ClaimRequest {
   readonly claimId: string;
   /** For people: which process this is. */
   readonly worker: string;
+  /** Whether the worker has other jobs. */
+  readonly company: boolean;
   readonly limit: number;
   /** How many candidates are looked at for each job wanted, so that rivals' locks don't leave the claim short. */
   readonly window: number;
-  /** What may be claimed, each with the attempts that a job has which was enqueued without a number of its own. */
-  readonly entrypoints: readonly { readonly name: string; readonly maxAttempts: number }[];
+  readonly entrypoints: readonly ClaimedEntrypoint[];
+}
+
+/** What may be claimed. Its policy is written on the row, so that whoever dissolves the claim knows it. */
+export interface ClaimedEntrypoint {
+  readonly name: string;
+  /** For jobs that were enqueued without a number of their own. */
+  readonly maxAttempts: number;
+  readonly onFailure: FailurePolicy;
 }
 
 export interface ClaimResult {
@@ -31,7 +41,9 @@ const claimSql = (wait: 'ready' | 'alone') =>
   statement(
     (names) => `
     with wanted as materialized (
-      select * from unnest($1::text[], $2::int[]) as wanted(name, max_attempts)),
+      select * from unnest($1::text[], $2::int[], $7::text[]) as wanted(name, max_attempts, on_failure)
+      where not exists (
+        select from ${names.entrypoint} as entrypoint where entrypoint.name = wanted.name and paused_at is not null)),
     candidate as materialized (
       select ready.id, ready.priority
       from wanted cross join lateral (
@@ -48,15 +60,17 @@ const claimSql = (wait: 'ready' | 'alone') =>
     claimed as (
       update ${names.job} as job
       set status = 'picked', claim_id = $4::uuid, attempt = job.attempt + 1,
-        max_attempts = coalesce(job.max_attempts, wanted.max_attempts)
+        max_attempts = coalesce(job.max_attempts, wanted.max_attempts), on_failure = wanted.on_failure
       from wanted
       where job.id = any(array(select id from locked)) and wanted.name = job.entrypoint
       returning job.*),
     claim as (
-      insert into ${names.claim} (claim_id, heartbeat_at, job_ids, worker)
-      select $4::uuid, clock_timestamp(), array_agg(id order by id), $5::text from claimed having count(*) > 0)
+      insert into ${names.claim} (claim_id, heartbeat_at, job_ids, worker, company)
+      select $4::uuid, clock_timestamp(), array_agg(id order by id), $5::text, $8::boolean
+      from claimed having count(*) > 0)
     select (select count(*) from candidate) as candidates,
-      claimed.id, claimed.entrypoint, claimed.attempt, claimed.max_attempts, claimed.priority, claimed.payload, claimed.headers,
+      claimed.id, claimed.entrypoint, claimed.attempt, claimed.max_attempts, claimed.priority,
+      claimed.payload, claimed.headers, claimed.dedupe_key,
       ${milliseconds('claimed.created_at')} as created_at, ${milliseconds('claimed.run_at')} as run_at
     from (values (1)) as always(one) left join claimed on true
     order by claimed.priority desc, claimed.id`,
@@ -96,6 +110,8 @@ async function claim(db: Database, sql: string, request: ClaimRequest): Promise<
     request.claimId,
     request.worker,
     request.limit * request.window,
+    request.entrypoints.map(({ onFailure }) => onFailure),
+    request.company,
   ]);
   const jobs = rows.filter((row) => row['id'] !== null).map((row) => toClaimedJob(row, request.claimId));
   const candidates = rows[0] === undefined ? 0 : integerOf(rows[0], 'candidates');
@@ -112,6 +128,7 @@ function toClaimedJob(row: Row, claimId: string): ClaimedJob {
     priority: integerOf(row, 'priority'),
     payload: row['payload'] ?? null,
     headers: row['headers'] ?? null,
+    dedupeKey: row['dedupe_key'] ?? null,
     createdAt: dateOf(row, 'created_at'),
     runAt: dateOf(row, 'run_at'),
   };

@@ -11,18 +11,32 @@ const beatSql = statement(
       order by claim_id for no key update skip locked),
     beaten as (
       update ${names.claim} as claim set heartbeat_at = clock_timestamp() from mine where claim.claim_id = mine.claim_id)
-    select claim_id from ${names.claim} where claim_id = any($1::uuid[])`,
+    select claim_id, (
+        select string_agg(id::text, ',') from ${names.job} as job
+        where job.claim_id = claim.claim_id and job.cancel_requested) as canceled
+    from ${names.claim} as claim where claim_id = any($1::uuid[])`,
 );
 
-/** Renews claims. Returns those that still exist; the others are lost. */
+export interface Beat {
+  /** The claims that still exist. The others are lost. */
+  readonly alive: ReadonlySet<string>;
+  /** Their jobs that somebody has canceled. */
+  readonly canceled: readonly { readonly id: string; readonly claimId: string }[];
+}
+
+/** Renews claims. */
 export async function beatClaims(
   db: Database,
   names: Names,
   claimIds: readonly string[],
   limits?: QueryLimits,
-): Promise<Set<string>> {
+): Promise<Beat> {
   const rows = await db.query(beatSql(names), [claimIds], limits);
-  return new Set(rows.map((row) => text(row, 'claim_id')));
+  const canceled = rows.flatMap((row) => {
+    const ids = row['canceled']?.split(',') ?? [];
+    return ids.map((id) => ({ id, claimId: text(row, 'claim_id') }));
+  });
+  return { alive: new Set(rows.map((row) => text(row, 'claim_id'))), canceled };
 }
 
 // Looks at the jobs, not at what its caller believes: a claim whose row went before its jobs did would strand them.

@@ -1,7 +1,10 @@
 import type { Database } from './database.js';
 import { statement, type Names } from './names.js';
-import { text } from './rows.js';
+import { integerOf, memberOf, text } from './rows.js';
 import { jsonArray, textArray } from './text-array.js';
+
+/** What becomes of a job whose key is taken. */
+export type ConflictPolicy = 'skip' | 'raise' | 'replace';
 
 /** A job to insert. All is validated; `payload` and `headers` are JSON texts. */
 export interface NewJob {
@@ -14,36 +17,40 @@ export interface NewJob {
   readonly delay: number;
   /** Milliseconds since 1970; wins over `delay`. */
   readonly runAt: number | null;
+  readonly dedupeKey: string | null;
+  readonly onConflict: ConflictPolicy;
 }
 
-// Arrays, so that any number of jobs takes seven parameters (the protocol allows 65,535).
-// Ids rise in the order of the inserts, which is the order of the arrays.
-const insertSql = statement(
+const enqueueSql = statement(
   (names) => `
-    with input as (
-      select entrypoint, payload, headers, priority, max_attempts, ordinality,
-        coalesce(timestamptz 'epoch' + run_at * interval '1 ms', clock_timestamp() + delay * interval '1 ms') as run_at
-      from unnest($1::text[], $2::json[], $3::json[], $4::int[], $5::int[], $6::float8[], $7::float8[])
-        with ordinality as input(entrypoint, payload, headers, priority, max_attempts, delay, run_at, ordinality)),
-    inserted as (
-      insert into ${names.job} (entrypoint, payload, headers, priority, max_attempts, run_at, wait)
-      select entrypoint, payload, headers, priority, max_attempts, run_at,
-        case when run_at > clock_timestamp() then 'later' else 'ready' end
-      from input order by ordinality
-      returning id),
-    notified as materialized (select pg_notify($8::text, '') where $9::boolean)
-    select inserted.id::text from inserted left join notified on true order by inserted.id`,
+    select position, id::text, outcome
+    from ${names.schema}.enqueue_jobs(
+      $1::text[], $2::json[], $3::json[], $4::int[], $5::int[], $6::float8[], $7::float8[], $8::text[], $9::text[], $10::boolean)
+    order by position`,
 );
 
-/** Inserts jobs in one statement and returns their ids in order. */
+export interface InsertedJob {
+  /** Of the job that was inserted, or of the one that has its key. */
+  readonly id: string;
+  /** `refused`: its key is taken and `onConflict` is `'raise'`. Nothing was inserted then, and this is the only answer. */
+  readonly outcome: InsertOutcome;
+  /** Of the job in the call, from 0. */
+  readonly index: number;
+}
+
+const INSERT_OUTCOMES = ['inserted', 'duplicate', 'replaced', 'refused'] as const;
+export type InsertOutcome = (typeof INSERT_OUTCOMES)[number];
+
+/** Inserts jobs in one statement: all or none. Arrays, so that any number takes ten parameters (the protocol allows 65,535). */
 export async function insertJobs(
   db: Database,
   names: Names,
   jobs: readonly NewJob[],
   notify: boolean,
-): Promise<string[]> {
+): Promise<InsertedJob[]> {
   const column = <K extends keyof NewJob>(key: K): NewJob[K][] => jobs.map((job) => job[key]);
-  const rows = await db.query(insertSql(names), [
+  const hasKeys = jobs.some(({ dedupeKey }) => dedupeKey !== null);
+  const rows = await db.query(enqueueSql(names), [
     textArray(column('entrypoint')),
     jsonArray(column('payload')),
     jsonArray(column('headers')),
@@ -51,8 +58,13 @@ export async function insertJobs(
     column('maxAttempts'),
     column('delay'),
     column('runAt'),
-    names.channel,
+    hasKeys ? textArray(column('dedupeKey')) : null,
+    hasKeys ? column('onConflict') : null,
     notify,
   ]);
-  return rows.map((row) => text(row, 'id'));
+  return rows.map((row) => ({
+    id: text(row, 'id'),
+    outcome: memberOf(INSERT_OUTCOMES, text(row, 'outcome')),
+    index: integerOf(row, 'position') - 1,
+  }));
 }

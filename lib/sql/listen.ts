@@ -8,7 +8,7 @@ import { quoteIdentifier } from './names.js';
 
 export interface ListenRequest {
   readonly channel: string;
-  readonly onNotification: () => void;
+  readonly onNotification: (payload: string) => void;
   /** Called each time that LISTEN has taken effect: what was committed before told nobody. */
   readonly onListening: () => void;
   readonly signal: AbortSignal;
@@ -32,7 +32,7 @@ export function listenThrough(dataSource: DataSource, url?: string): Listen {
   const create = () => createClient(dataSource, { url, queryTimeout: CHECK_TIMEOUT });
   return ({ signal, onNotification, ...request }) =>
     onClient(create(), signal, async (client, over) => {
-      client.on('notification', onNotification);
+      client.on('notification', ({ payload = '' }) => onNotification(payload));
       await listen(client, { ...request, signal: over, notify: () => notify(create(), request.channel, over) });
     });
 }

@@ -8,9 +8,12 @@ export interface Names {
   readonly job: string;
   readonly claim: string;
   readonly jobLog: string;
+  readonly entrypoint: string;
   readonly migration: string;
-  /** The NOTIFY channel, unquoted. */
+  /** The NOTIFY channel of workers, unquoted. */
   readonly channel: string;
+  /** That of those who wait for the end of a job. */
+  readonly endChannel: string;
 }
 
 export function createNames(schemaName: string): Names {
@@ -21,8 +24,10 @@ export function createNames(schemaName: string): Names {
     job: `${schema}."job"`,
     claim: `${schema}."claim"`,
     jobLog: `${schema}."job_log"`,
+    entrypoint: `${schema}."entrypoint"`,
     migration: `${schema}."migration"`,
-    channel: channelOf(schemaName),
+    channel: channelOf('pgqueue', schemaName),
+    endChannel: channelOf('pgqueue-end', schemaName),
   });
 }
 
@@ -30,13 +35,20 @@ export function quoteIdentifier(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 
+/** The payload of a notification to workers that claimed jobs were canceled. All others have none. */
+export const CANCELED = 'canceled';
+
+export function quoteLiteral(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`;
+}
+
 const CHANNEL_BYTES = 63;
 
 // LISTEN cuts off a longer channel, pg_notify refuses it.
-function channelOf(schemaName: string): string {
-  const channel = `pgqueue:${schemaName}`;
+function channelOf(prefix: string, schemaName: string): string {
+  const channel = `${prefix}:${schemaName}`;
   if (Buffer.byteLength(channel) <= CHANNEL_BYTES) return channel;
-  return `pgqueue:${createHash('sha256').update(schemaName).digest('hex').slice(0, 32)}`;
+  return `${prefix}:${createHash('sha256').update(schemaName).digest('hex').slice(0, 32)}`;
 }
 
 /** A statement whose text is built once for each schema. */

@@ -20,3 +20,10 @@ export function dateOf(row: Row, column: string): Date {
 export function milliseconds(expression: string): string {
   return `(extract(epoch from ${expression}) * 1000)::float8`;
 }
+
+/** A text that is one of those. */
+export function memberOf<T extends string>(members: readonly T[], value: string): T {
+  const member = members.find((each) => each === value);
+  if (member === undefined) throw new Error(`${value} is none of ${members.join(', ')}`);
+  return member;
+}

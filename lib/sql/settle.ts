@@ -1,9 +1,9 @@
 import { assertNever } from '../domain/assert-never.js';
-import type { Outcome } from '../domain/outcome.js';
-import type { Database } from './database.js';
+import { RECORDED_OUTCOMES, type Outcome, type RecordedOutcome } from '../domain/outcome.js';
+import type { Database, Row } from './database.js';
 import { statement, type Names } from './names.js';
-import { text } from './rows.js';
-import { textArray } from './text-array.js';
+import { memberOf, text } from './rows.js';
+import { jsonArray, textArray } from './text-array.js';
 
 /** What became of one claimed job. */
 export interface Settlement {
@@ -14,45 +14,63 @@ export interface Settlement {
   readonly duration: number;
 }
 
+// What is recorded depends on the row, too.
+const outcome = `
+        case
+          when job.cancel_requested and input.outcome <> 'successful' then 'canceled'
+          when job.on_failure = 'drop' and input.outcome = 'failed' then 'exception'
+          else input.outcome
+        end`;
+
 // Locks jobs only, in the order of their ids: settles of jobs-then-claim and dissolves of claim-then-jobs would deadlock.
 // Waits for nobody, or one job that a user's transaction holds would stop the settles of all others.
-const settleSql = statement(
-  (names) => `
-    with input as (
-      select * from unnest($1::bigint[], $2::uuid[], $3::text[], $4::float8[], $5::text[], $6::text[], $7::float8[])
-        as input(id, claim_id, outcome, delay, error, stack, duration)),
+const settled = ({ job }: Names) => `
+    input as (
+      select * from unnest(
+          $1::bigint[], $2::uuid[], $3::text[], $4::float8[], $5::boolean[], $6::text[], $7::text[], $8::json[], $9::float8[])
+        as input(id, claim_id, outcome, delay, is_free, error, stack, result, duration)),
     settled as materialized (
-      select job.id, job.entrypoint, job.attempt, input.claim_id, input.outcome, input.delay, input.error, input.stack, input.duration
-      from input join ${names.job} as job
+      select job.id, job.entrypoint, job.attempt, job.awaited,
+        input.claim_id, input.delay, input.is_free, input.error, input.stack, input.result, input.duration, ${outcome} as outcome
+      from input join ${job} as job
         on job.id = input.id and job.claim_id = input.claim_id and job.status = 'picked'
       order by job.id
       for update of job skip locked),
     locked as (
       select job.id, job.claim_id
-      from input join ${names.job} as job on job.id = input.id and job.claim_id = input.claim_id
+      from input join ${job} as job on job.id = input.id and job.claim_id = input.claim_id
       where (select count(*) from settled) < cardinality($1::bigint[])
-        and not exists (select from settled where settled.id = job.id)),
+        and not exists (select from settled where settled.id = job.id))`;
+
+const settleSql = statement(
+  (names) => `
+    with ${settled(names)},
     deleted as (
-      delete from ${names.job} as job using settled where job.id = settled.id and settled.outcome = 'successful'),
+      delete from ${names.job} as job using settled
+      where job.id = settled.id and settled.outcome in ('successful', 'exception', 'canceled')),
     updated as (
       update ${names.job} as job
       set status = case settled.outcome when 'failed' then 'failed' else 'queued' end,
         claim_id = null,
-        attempt = job.attempt - (settled.outcome = 'released')::int,
+        attempt = job.attempt - settled.is_free::int,
         wait = case when settled.outcome = 'released' then job.wait when settled.delay > 0 then 'later' else 'ready' end,
         run_at = case settled.outcome when 'retried' then clock_timestamp() + settled.delay * interval '1 ms' else job.run_at end
       from settled
-      where job.id = settled.id and settled.outcome <> 'successful'
+      where job.id = settled.id and settled.outcome in ('retried', 'failed', 'released')
       returning job.status),
     logged as (
-      insert into ${names.jobLog} (job_id, entrypoint, attempt, status, claim_id, worker, error, stack, duration)
-      select id, entrypoint, attempt, outcome, claim_id, $8::text, error, stack, duration
+      insert into ${names.jobLog} (job_id, entrypoint, attempt, status, claim_id, worker, error, stack, result, duration)
+      select id, entrypoint, attempt, outcome, claim_id, $10::text, error, stack, result, duration
       from settled where outcome <> 'released'),
     notified as materialized (
-      select pg_notify($9::text, '') where $10::boolean and exists (select from updated where status = 'queued'))
-    select settled.id, settled.claim_id, true as written from settled left join notified on true
+      select pg_notify($11::text, '') where $12::boolean and exists (select from updated where status = 'queued')),
+    told as materialized (
+      select count(pg_notify($13::text, id::text)) from settled
+      where $12::boolean and awaited and outcome not in ('retried', 'released'))
+    select settled.id, settled.claim_id, settled.outcome
+    from settled left join notified on true left join told on true
     union all
-    select id, claim_id, false from locked`,
+    select id, claim_id, null from locked`,
 );
 
 export interface SettleContext {
@@ -63,8 +81,8 @@ export interface SettleContext {
 export interface SettledJob {
   readonly id: string;
   readonly claimId: string;
-  /** `false`: somebody holds the job locked, so it has to be settled again. */
-  readonly written: boolean;
+  /** What was recorded. `undefined`: somebody holds the job locked, so it has to be settled again. */
+  readonly outcome: RecordedOutcome | undefined;
 }
 
 /** Writes outcomes, each only while its job still belongs to its claim. What does not come back belongs to others. */
@@ -80,31 +98,46 @@ export async function settleJobs(
     settlements.map(({ claimId }) => claimId),
     settlements.map(({ outcome }) => outcome.type),
     columns.map(({ delay }) => delay),
+    columns.map(({ isFree }) => isFree),
     textArray(columns.map(({ error }) => error)),
     textArray(columns.map(({ stack }) => stack)),
+    jsonArray(columns.map(({ result }) => result)),
     settlements.map(({ duration }) => duration),
     worker,
     names.channel,
     notify,
+    names.endChannel,
   ]);
-  return rows.map((row) => ({ id: text(row, 'id'), claimId: text(row, 'claim_id'), written: row['written'] === 't' }));
+  return rows.map((row) => ({ id: text(row, 'id'), claimId: text(row, 'claim_id'), outcome: recorded(row) }));
+}
+
+function recorded(row: Row): RecordedOutcome | undefined {
+  return row['outcome'] == null ? undefined : memberOf(RECORDED_OUTCOMES, row['outcome']);
 }
 
 interface OutcomeColumns {
   readonly delay: number;
+  readonly isFree: boolean;
   readonly error: string | null;
   readonly stack: string | null;
+  readonly result: string | null;
 }
+
+const NOTHING: OutcomeColumns = { delay: 0, isFree: false, error: null, stack: null, result: null };
 
 function columnsOf(outcome: Outcome): OutcomeColumns {
   switch (outcome.type) {
     case 'successful':
+      return { ...NOTHING, result: outcome.result?.json ?? null, error: outcome.result?.note ?? null };
     case 'released':
-      return { delay: 0, error: null, stack: null };
+      return { ...NOTHING, isFree: true };
     case 'failed':
-      return { delay: 0, error: outcome.error.message, stack: outcome.error.stack };
-    case 'retried':
-      return { delay: outcome.delay, error: outcome.error.message, stack: outcome.error.stack };
+    case 'canceled':
+      return { ...NOTHING, error: outcome.error.message, stack: outcome.error.stack };
+    case 'retried': {
+      const { delay, isFree = false, error } = outcome;
+      return { ...NOTHING, delay, isFree, error: error.message, stack: error.stack };
+    }
     default:
       return assertNever(outcome);
   }

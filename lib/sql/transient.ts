@@ -26,10 +26,13 @@ export function isTransient(error: unknown): boolean {
 
 // Data exceptions, violated constraints, and what triggers raise.
 const REFUSAL_CLASSES = ['22', '23', 'P0'];
+// JSON that nests too deep.
+const TOO_COMPLEX = '54001';
 
 /** Whether the server objects to what was to be written, and not to the statement as such. */
 export function isRefusal(error: unknown): boolean {
-  return REFUSAL_CLASSES.includes(sqlState(error)?.slice(0, 2) ?? '');
+  const state = sqlState(error) ?? '';
+  return state === TOO_COMPLEX || REFUSAL_CLASSES.includes(state.slice(0, 2));
 }
 
 // Of ours, or of whoever configured us.

@@ -10,8 +10,8 @@ describe('what a drain returns', () => {
     observe({ type: 'ended', job: job('1'), outcome: FAILED });
     observe({ type: 'ended', job: job('2'), outcome: SUCCESSFUL });
     observe({ type: 'ended', job: job('3'), outcome: RELEASED });
-    observe({ type: 'settled', ids: ['3', '2'] });
-    observe({ type: 'settled', ids: ['1'] });
+    observe({ type: 'settled', ids: ['3', '2'], outcomes: ['released', 'successful'] });
+    observe({ type: 'settled', ids: ['1'], outcomes: ['failed'] });
     expect(attempts()).toEqual([
       { id: '1', entrypoint: 'work', attempt: 1, status: 'failed', error: 'Error: no' },
       { id: '2', entrypoint: 'work', attempt: 1, status: 'successful' },
@@ -28,8 +28,8 @@ describe('what a drain returns', () => {
       const { attempts, observe } = collectAttempts();
       observe({ type: 'ended', job: job('1', 1), outcome: FAILED });
       observe({ type: 'ended', job: job('1', 2), outcome: SUCCESSFUL });
-      observe({ type: one, ids: ['1'] });
-      observe({ type: other, ids: ['1'] });
+      observe({ type: one, ids: ['1'], outcomes: ['successful'] });
+      observe({ type: other, ids: ['1'], outcomes: ['successful'] });
       expect(attempts().map(({ attempt, status }) => `${attempt} ${status}`)).toEqual(['1 lost', '2 successful']);
     },
   );
@@ -37,7 +37,7 @@ describe('what a drain returns', () => {
   it('has what was never written as lost, and nothing of what only was claimed', () => {
     const { attempts, observe } = collectAttempts();
     observe({ type: 'ended', job: job('1'), outcome: SUCCESSFUL });
-    observe({ type: 'settled', ids: ['2'] });
+    observe({ type: 'settled', ids: ['2'], outcomes: ['successful'] });
     expect(attempts()).toMatchObject([{ id: '1', status: 'lost' }]);
   });
 });

@@ -1,3 +1,4 @@
+import { Bell } from '../../lib/claimer/bell.js';
 import { ClaimBook } from '../../lib/claimer/claim-book.js';
 import { Pulse } from '../../lib/claimer/pulse.js';
 import type { WorkerContext } from '../../lib/claimer/worker-context.js';
@@ -27,10 +28,8 @@ describe('a worker that can reach the database', () => {
       options: { heartbeatTimeout: HEARTBEAT_TIMEOUT, pollInterval: 10, notify: false },
       observe: () => undefined,
     };
-    pulse = new Pulse(context as unknown as WorkerContext, new ClaimBook(), {
-      onLost: () => undefined,
-      onFreed: () => undefined,
-    });
+    const listener = { onLost: () => undefined, onFreed: () => undefined, onCanceled: () => undefined };
+    pulse = new Pulse(context as unknown as WorkerContext, new ClaimBook(), listener, new Bell());
     pulse.start();
   });
   afterEach(() => pulse.stop());

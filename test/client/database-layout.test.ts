@@ -57,7 +57,13 @@ describe('the tables of the queue', () => {
 
   it('are found and named alike with an entityPrefix', async () => {
     await runThrough({ url: database.url, entityPrefix: 'shop_' });
-    expect(await tables(database)).toEqual(['pgqueue.claim', 'pgqueue.job', 'pgqueue.job_log', 'pgqueue.migration']);
+    expect(await tables(database)).toEqual([
+      'pgqueue.claim',
+      'pgqueue.entrypoint',
+      'pgqueue.job',
+      'pgqueue.job_log',
+      'pgqueue.migration',
+    ]);
   });
 
   it('are found whatever the search_path is', async () => {

@@ -61,9 +61,12 @@ describe.each<[string, () => void, object]>([
     await database.query(`alter table pgqueue.job alter id restart with ${start}`);
     await database.query('truncate pgqueue.job_log');
     const id = (offset: bigint) => String(BigInt(start) + offset);
-    expect(await queue.enqueue('keep', 0)).toEqual({ id: start });
+    expect(await queue.enqueue('keep', 0)).toEqual({ id: start, duplicate: false });
     const many = await queue.enqueueMany([{ entrypoint: 'keep' }, { entrypoint: 'retry' }]);
-    expect(many).toEqual([{ id: id(1n) }, { id: id(2n) }]);
+    expect(many).toEqual([
+      { id: id(1n), duplicate: false },
+      { id: id(2n), duplicate: false },
+    ]);
     const { id: inside } = await dataSource.transaction((manager) => queue.enqueue('keep', 3, { manager }));
     expect(inside).toBe(id(3n));
 

@@ -12,7 +12,7 @@ class Orders {
   }
 }
 
-const fakeProducer = () => ({ enqueue: jest.fn().mockResolvedValue({ id: '1' }), enqueueMany: jest.fn() });
+const fakeProducer = () => ({ enqueue: jest.fn().mockResolvedValue({ id: '1', duplicate: false }), enqueueMany: jest.fn() });
 
 describe('in a test of a provider', () => {
   const ground = useGround({ database: false });
@@ -31,7 +31,7 @@ describe('in a test of a provider', () => {
       readonly jobs: unknown[] = [];
       enqueue(entrypoint: string, payload?: unknown) {
         this.jobs.push([entrypoint, payload]);
-        return Promise.resolve({ id: String(this.jobs.length) });
+        return Promise.resolve({ id: String(this.jobs.length), duplicate: false });
       }
       enqueueMany() {
         return Promise.resolve([]);
@@ -39,7 +39,7 @@ describe('in a test of a provider', () => {
     }
     const providers = [Orders, { provide: PgQueueProducer, useClass: Recorder }];
     const module = ground.keep(await Test.createTestingModule({ providers }).compile());
-    expect(await module.get(Orders).place(7)).toEqual({ id: '1' });
+    expect(await module.get(Orders).place(7)).toEqual({ id: '1', duplicate: false });
     expect(module.get<unknown>(PgQueueProducer)).toHaveProperty('jobs', [['send_receipt', { id: 7 }]]);
   });
 });

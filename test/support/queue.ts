@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { FailurePolicy } from '../../lib/domain/failure-policy.js';
 import type { Outcome } from '../../lib/domain/outcome.js';
 import { acquitJob, claimAlone, claimJobs, type ClaimResult } from '../../lib/sql/claim.js';
 import { beatClaims, reapClaims } from '../../lib/sql/claims.js';
@@ -16,7 +17,7 @@ export interface Queue {
   claim(limit: number, options?: ClaimOptions): Promise<Claim>;
   /** Resolves with the ids that were written, and with `'<id> is locked'`. */
   settle(claim: Claim, outcome: Outcome, ids?: readonly string[]): Promise<string[]>;
-  beat(...claims: Claim[]): Promise<Set<string>>;
+  beat(...claims: Claim[]): Promise<ReadonlySet<string>>;
   dissolve(heartbeatTimeout?: number): Promise<DissolvedJob[]>;
   reap(...claims: Claim[]): Promise<string[]>;
   /** Lets in what is due, and what is to run alone and has waited for `suspicion` (an hour). */
@@ -28,6 +29,9 @@ export interface Queue {
 export interface ClaimOptions {
   entrypoints?: string[];
   maxAttempts?: number;
+  onFailure?: FailurePolicy;
+  /** Whether the worker has other jobs; `true`, so that the first loss of a job spends no attempt. */
+  company?: boolean;
   window?: number;
   /** Claims of what is to run alone. */
   alone?: boolean;
@@ -55,37 +59,45 @@ const NEW_JOB: NewJob = {
   maxAttempts: null,
   delay: 0,
   runAt: null,
+  dedupeKey: null,
+  onConflict: 'skip',
 };
 
 export const onPool = ({ pool }: Pick<TestDatabase, 'pool'>): Queue => queueOn(poolDatabase(() => pool));
 
 export function queueOn(db: Database): Queue {
   return {
-    add: (...jobs) =>
-      insertJobs(
-        db,
-        names,
-        jobs.map((job) => ({ ...NEW_JOB, ...(typeof job === 'string' ? { entrypoint: job } : job) })),
-        true,
-      ),
-    claim: async (limit, { entrypoints = ['work'], maxAttempts = 5, window = 8, as = 'test', alone = false } = {}) => {
+    add: async (...jobs) => {
+      const given = jobs.map((job) => ({ ...NEW_JOB, ...(typeof job === 'string' ? { entrypoint: job } : job) }));
+      return (await insertJobs(db, names, given, true)).map(({ id }) => id);
+    },
+    claim: async (
+      limit,
+      {
+        entrypoints = ['work'],
+        maxAttempts = 5,
+        onFailure = 'hold',
+        window = 8,
+        as = 'test',
+        alone = false,
+        company = true,
+      } = {},
+    ) => {
       const claimId = randomUUID();
-      const wanted = entrypoints.map((name) => ({ name, maxAttempts }));
+      const wanted = entrypoints.map((name) => ({ name, maxAttempts, onFailure }));
       const claim = alone ? claimAlone : claimJobs;
-      const result = await claim(db, names, { claimId, worker: as, limit, window, entrypoints: wanted });
+      const result = await claim(db, names, { claimId, worker: as, company, limit, window, entrypoints: wanted });
       return { ...result, claimId, ids: result.jobs.map(({ id }) => id) };
     },
     settle: async ({ claimId, ids }, outcome, some = ids) => {
       const settlements = some.map((id) => ({ id, claimId, outcome, duration: 1 }));
       const answers = await settleJobs(db, names, settlements, { worker: 'test', notify: true });
-      return answers.map(({ id, written }) => (written ? id : `${id} is locked`));
+      return answers.map(({ id, outcome: written }) => (written === undefined ? `${id} is locked` : id));
     },
-    beat: (...claims) =>
-      beatClaims(
-        db,
-        names,
-        claims.map(({ claimId }) => claimId),
-      ),
+    beat: async (...claims) => {
+      const ids = claims.map(({ claimId }) => claimId);
+      return (await beatClaims(db, names, ids)).alive;
+    },
     dissolve: (heartbeatTimeout = HEARTBEAT_TIMEOUT) => dissolveClaims(db, names, { heartbeatTimeout, notify: true }),
     promote: (suspicion = HOUR) => promoteJobs(db, names, { suspicion, notify: true }),
     acquit: ({ jobs }) => acquitJob(db, names, jobs[0]!),

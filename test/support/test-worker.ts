@@ -51,7 +51,7 @@ export async function startWorker(
     names: createNames(options.schema),
     options: { ...(options.worker as Exclude<typeof options.worker, false>), notify: options.notify },
     handlers: new Map(
-      Object.entries(handlers).map(([entrypoint, run]) => [entrypoint, { entrypoint, retry: options.retry, run }]),
+      Object.entries(handlers).map(([entrypoint, run]) => [entrypoint, { entrypoint, ...options.defaults, run }]),
     ),
     label,
     observe: log.observe,
