@@ -5,6 +5,7 @@ import type { ResolvedOptions } from '../options.js';
 import { primaryPool } from '../sql/connections.js';
 import { poolDatabase, readCommittedDatabase } from '../sql/database.js';
 import { prepareSchema } from '../sql/migrate.js';
+import type { ManagerOwner } from '../sql/manager.js';
 import { createNames } from '../sql/names.js';
 import { chooseDataSource, type ChosenDataSource, type DataSourceRequest } from './data-source.resolver.js';
 import { QueueWorker } from './queue-worker.js';
@@ -50,6 +51,11 @@ export class QueueRuntime {
       await runtime.close();
       throw error;
     }
+  }
+
+  /** Whose transactions its handlers may use. */
+  get owner(): ManagerOwner {
+    return { queue: this.name, dataSource: this.source.dataSource };
   }
 
   /** Whether both would use the same tables. */

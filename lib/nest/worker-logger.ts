@@ -12,7 +12,7 @@ export function logEvents(queue: string): WorkerObserver {
   return (event) => {
     try {
       if (event.type !== 'error') return logEvent(logger, event);
-      if (!isRepeated(`${event.task}: ${describeError(event.error)}`)) logError(logger, event);
+      if (!isRepeated(`${event.task}: ${describeError(event.error).replaceAll(/\d+/g, '#')}`)) logError(logger, event);
     } catch {
       // A logger of the application that throws must not stop its jobs.
     }
@@ -26,7 +26,9 @@ function logEvent(logger: Logger, event: Exclude<WorkerEvent, ErrorEvent>): void
     case 'claim-lost':
       return logger.warn(`Claim ${event.claimId} is lost: its heartbeat came too late, its jobs were given to others`);
     case 'refused':
-      return logger.warn(`What became of ${jobs(event.ids)} is not recorded: it has been given to others`);
+      return logger.warn(
+        `What became of ${jobs(event.ids)} is not recorded now: it has been given to others, or was recorded before a connection broke`,
+      );
     case 'dissolved':
       for (const line of describeLeftBehind(event.jobs)) logger.warn(line);
       return;
