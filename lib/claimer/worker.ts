@@ -44,6 +44,8 @@ export class Worker {
   }
 
   start(): void {
+    const { handlers, options, observe } = this.context;
+    observe({ type: 'started', entrypoints: [...handlers.keys()], concurrency: options.concurrency });
     this.pulse.start();
     this.listener.start();
     this.claimer.start();
@@ -60,6 +62,7 @@ export class Worker {
     try {
       // A statement that gets no answer must not hold up the one who has stopped it.
       if (signal?.aborted !== true) await Promise.race([this.runDry(), stopped]);
+      if (signal?.aborted === true || this.stopping !== undefined) this.context.observe({ type: 'drain-stopped' });
     } catch (error) {
       if (this.stopping === undefined) throw error;
     } finally {

@@ -5,7 +5,7 @@ import type { ClaimedJob } from '../domain/job.js';
 import type { DissolvedJob } from '../sql/dissolve.js';
 import { DEFAULT_QUEUE } from '../tokens.js';
 
-/** Says through Nest's logger what an operator has to know; what goes as it should is silent. */
+/** Says through Nest's logger what an operator has to know; beside the start, what goes as it should is silent. */
 export function logEvents(queue: string): WorkerObserver {
   const logger = new Logger(queue === DEFAULT_QUEUE ? 'PgQueue' : `PgQueue:${queue}`);
   const isRepeated = rememberRepeats();
@@ -23,6 +23,10 @@ function logEvent(logger: Logger, event: Exclude<WorkerEvent, ErrorEvent>): void
   switch (event.type) {
     case 'ended':
       return logEnd(logger, event);
+    case 'started':
+      return logger.log(`Runs ${event.entrypoints.join(', ')}; ${event.concurrency} jobs at a time`);
+    case 'drain-stopped':
+      return logger.warn('A drain was ended early, so there may be jobs left that are due');
     case 'claim-lost':
       return logger.warn(`Claim ${event.claimId} is lost: its heartbeat came too late, its jobs were given to others`);
     case 'refused':
