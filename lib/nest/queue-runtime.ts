@@ -1,5 +1,5 @@
 import { SqlProducer } from '../client/sql-producer.js';
-import { within } from '../claimer/within.js';
+import { within } from '../waiting/within.js';
 import type { Handler } from '../claimer/worker-context.js';
 import type { ResolvedOptions } from '../options.js';
 import { primaryPool } from '../sql/connections.js';
