@@ -45,19 +45,22 @@ describe('waitFor', () => {
     ],
   ];
 
-  it.each(ends)('resolves with the end of a handler that ends with %s, once and afterwards', async (...[, ...given]) => {
-    const [run, options, end] = given;
-    const { completion, listening } = await complete();
-    const go = deferred();
-    const worker = await ground.start({ work: () => go.promise.then(run) }, options);
-    const [id = ''] = await ground.queue.add({});
-    await worker.event('claimed');
-    const waits = [completion.waitFor(id, SOON), completion.waitFor(id, SOON)];
-    await listening();
-    go.resolve();
-    expect(await Promise.all(waits)).toStrictEqual([end, end]);
-    expect(await completion.waitFor(id, SOON)).toStrictEqual(end);
-  });
+  it.each(ends)(
+    'resolves with the end of a handler that ends with %s, once and afterwards',
+    async (...[, ...given]) => {
+      const [run, options, end] = given;
+      const { completion, listening } = await complete();
+      const go = deferred();
+      const worker = await ground.start({ work: () => go.promise.then(run) }, options);
+      const [id = ''] = await ground.queue.add({});
+      await worker.event('claimed');
+      const waits = [completion.waitFor(id, SOON), completion.waitFor(id, SOON)];
+      await listening();
+      go.resolve();
+      expect(await Promise.all(waits)).toStrictEqual([end, end]);
+      expect(await completion.waitFor(id, SOON)).toStrictEqual(end);
+    },
+  );
 
   it('gives each waiter a result of its own', async () => {
     const { completion } = await complete();

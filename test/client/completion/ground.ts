@@ -3,7 +3,14 @@ import { SqlCompletion } from '../../../lib/client/sql-completion.js';
 import { primaryPool } from '../../../lib/sql/connections.js';
 import { type Database, readCommittedDatabase } from '../../../lib/sql/database.js';
 import { type Listen, listenThrough } from '../../../lib/sql/listen.js';
-import { createTestDatabase, deferred, eventually, names, type TestDatabase, useWorkerGround } from '../../support/index.js';
+import {
+  createTestDatabase,
+  deferred,
+  eventually,
+  names,
+  type TestDatabase,
+  useWorkerGround,
+} from '../../support/index.js';
 
 export interface TestCompletion {
   readonly completion: SqlCompletion;
@@ -80,7 +87,9 @@ function watchListen(inner: Listen) {
   };
   const listening = (times = 1) => {
     const { promise, resolve } = deferred();
-    const look = () => void (count >= times && resolve());
+    const look = () => {
+      if (count >= times) resolve();
+    };
     waiting.add(look);
     look();
     return promise.finally(() => waiting.delete(look));

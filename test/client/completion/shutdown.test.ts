@@ -1,10 +1,23 @@
 import { Injectable } from '@nestjs/common';
-import { Entrypoint, getPgQueueToken, InjectPgQueue, type JobContext, PgQueueCompletion, PgQueueModule } from 'nestjs-pgqueue';
+import {
+  Entrypoint,
+  getPgQueueToken,
+  InjectPgQueue,
+  type JobContext,
+  PgQueueCompletion,
+  PgQueueModule,
+} from 'nestjs-pgqueue';
 import { PgQueueProducer } from '../../../lib/client/producer.js';
 import { useGround } from '../../nest/support/index.js';
-import { deferred, eventually, spawnWorker } from '../../support/index.js';
+import { deferred, eventually, spawnWorker, type WorkerProcess } from '../../support/index.js';
 
 describe('the PgQueueCompletion that is injected', () => {
+  let waiting: WorkerProcess | undefined;
+  afterEach(async () => {
+    waiting?.kill('SIGKILL');
+    await waiting?.exited;
+    waiting = undefined;
+  });
   const ground = useGround();
   let began = deferred();
   let go = deferred();
@@ -49,7 +62,10 @@ describe('the PgQueueCompletion that is injected', () => {
     const { app, queue } = await ground.start({ providers: [Handlers] }, { worker: { shutdownTimeout: 0 } });
     const { id } = await queue.enqueue('stubborn');
     await began.promise;
-    const wait = app.get(Handlers).completion.waitFor(id).catch((error: unknown) => error);
+    const wait = app
+      .get(Handlers)
+      .completion.waitFor(id)
+      .catch((error: unknown) => error);
     await app.close();
     expect(await wait).toMatchObject({ code: 'PGQUEUE_CLOSED' });
   });
@@ -83,7 +99,7 @@ describe('the PgQueueCompletion that is injected', () => {
   });
 
   it('leaves nothing open that keeps the process alive, once the application is closed', async () => {
-    const waiting = spawnWorker('client/completion/waiting.ts', { DATABASE_URL: ground.url, NODE_ENV: 'production' });
+    waiting = spawnWorker('client/completion/waiting.ts', { DATABASE_URL: ground.url, NODE_ENV: 'production' });
     const [, id] = await waiting.waitForLine(/waiting for (\d+)/);
     await eventually(async () =>
       expect(await ground.database.query('select from pgqueue.job where id = $1 and awaited', [id])).toHaveLength(1),

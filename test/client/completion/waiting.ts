@@ -18,7 +18,7 @@ async function main(): Promise<void> {
   process.once('SIGTERM', () => void app.close().then(() => console.log('closed')));
   const wait = app.get(PgQueueCompletion).waitFor(id);
   console.log(`waiting for ${id}`);
-  await wait.catch((error: PgQueueError) => console.log(error.code));
+  await wait.catch((error: unknown) => console.log((error as PgQueueError).code));
 }
 
 void main();
