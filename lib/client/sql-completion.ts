@@ -2,6 +2,7 @@ import { QueueClosedError, WaitTimeoutError } from '../domain/errors.js';
 import { check, fields } from '../options-checks.js';
 import { RUN_CHECKS } from '../options.js';
 import type { JobEnd } from '../sql/completion.js';
+import { AbortListeners } from '../waiting/abort-listeners.js';
 import type { JobCompletion, PgQueueCompletion, WaitOptions } from './completion.js';
 import { EndWatch, type EndWatchContext, type Waiter } from './end-watch.js';
 
@@ -12,6 +13,7 @@ export interface CompletionContext extends EndWatchContext {
 /** Completion over SQL. */
 export class SqlCompletion implements PgQueueCompletion {
   private readonly watch: EndWatch;
+  private readonly aborts = new AbortListeners();
   private closing: Promise<void> | undefined;
 
   constructor(private readonly context: CompletionContext) {
@@ -37,13 +39,13 @@ export class SqlCompletion implements PgQueueCompletion {
     const abort = () => waiter.reject(signal?.reason);
     const expire = () => waiter.reject(new WaitTimeoutError(id, timeout ?? 0));
     const timer = timeout === undefined ? undefined : setTimeout(expire, timeout);
-    signal?.addEventListener('abort', abort);
+    if (signal !== undefined) this.aborts.add(signal, abort);
     this.watch.add(id, waiter);
     try {
       return await ended;
     } finally {
       clearTimeout(timer);
-      signal?.removeEventListener('abort', abort);
+      if (signal !== undefined) this.aborts.remove(signal, abort);
       this.watch.remove(id, waiter);
     }
   }

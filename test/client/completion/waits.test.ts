@@ -14,7 +14,7 @@ describe('waitFor', () => {
   const end = async (count = 1) => {
     const claim = await ground.queue.claim(count);
     expect(claim.ids).toHaveLength(count);
-    await ground.queue.settle(claim, SUCCESSFUL);
+    expect((await ground.queue.settle(claim, SUCCESSFUL)).sort()).toEqual([...claim.ids].sort());
   };
   const timed = async <T>(work: Promise<T>) => {
     const began = performance.now();
@@ -100,6 +100,20 @@ describe('waitFor', () => {
     expect(getEventListeners(controller.signal, 'abort')).toEqual([]);
   });
 
+  it('rejects all waits of one signal when that is aborted', async () => {
+    const { completion } = await complete();
+    const controller = new AbortController();
+    const ids = await add(20);
+    const waits = ids.map((id) =>
+      completion.waitFor(id, { signal: controller.signal }).catch((error: unknown) => error),
+    );
+    await noted(ids.at(-1)!);
+    const reason = new Error('enough');
+    controller.abort(reason);
+    expect(new Set(await Promise.all(waits))).toEqual(new Set([reason]));
+    expect(getEventListeners(controller.signal, 'abort')).toEqual([]);
+  });
+
   it('hears of the end of a job without a look at others', async () => {
     const { completion, looks, listening } = await complete();
     const ids = await add(MANY);
@@ -173,7 +187,7 @@ describe('waitFor', () => {
     await ground.queue.settle(claim, SUCCESSFUL, [free]);
     expect(await waits[1]).toEqual({ status: 'successful' });
     await session.rollback();
-    await noted(locked);
+    expect((await timed(noted(locked))).took).toBeLessThan(TOLD_WITHIN);
     await ground.queue.settle(claim, SUCCESSFUL, [locked]);
     const { took } = await timed(waits[0]!);
     expect(took).toBeLessThan(TOLD_WITHIN);
@@ -203,6 +217,7 @@ describe('waitFor', () => {
   it('thousands of times leaves no listener, timer or waiter behind', async () => {
     const { completion, listening } = await complete();
     const { signal } = new AbortController();
+    const warned = jest.spyOn(process, 'emitWarning');
     const first = completion.waitFor((await add())[0]!);
     await listening();
     await end();
@@ -220,6 +235,8 @@ describe('waitFor', () => {
       await Promise.all(waits);
     }
     expect(getEventListeners(signal, 'abort')).toEqual([]);
+    expect(warned).not.toHaveBeenCalled();
+    warned.mockRestore();
     const { watched, loop } = (completion as unknown as { watch: { watched: Map<string, unknown>; loop: unknown } })
       .watch;
     expect(watched.size).toBe(0);
