@@ -15,6 +15,7 @@ export class CompleteJobLife extends PgQueueMigration {
       `alter table ${job}
         add column dedupe_key text,
         add column on_failure text,
+        add column losses integer not null default 0,
         add column cancel_requested boolean not null default false,
         add column awaited boolean not null default false`,
       `create unique index job_dedupe_key on ${job} (entrypoint, dedupe_key)
@@ -35,7 +36,7 @@ export class CompleteJobLife extends PgQueueMigration {
       `delete from ${jobLog} where status in ('exception', 'canceled', 'deleted')`,
       ...this.changeStatuses(['successful', 'retried', 'failed', 'lost']),
       `alter table ${claim} drop column company`,
-      `alter table ${job} drop column dedupe_key, drop column on_failure, drop column cancel_requested, drop column awaited`,
+      `alter table ${job} drop column dedupe_key, drop column on_failure, drop column losses, drop column cancel_requested, drop column awaited`,
     ];
   }
 

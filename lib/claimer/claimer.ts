@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import type { ClaimedJob } from '../domain/job.js';
-import { acquitJob, claimAlone, claimJobs, type ClaimRequest, type ClaimResult } from '../sql/claim.js';
-import { promoteJobs, readOutlook } from '../sql/promote.js';
+import { claimAlone, claimJobs, type ClaimRequest, type ClaimResult } from '../sql/claim.js';
+import { PROMOTED_AT_ONCE, promoteJobs, readOutlook } from '../sql/promote.js';
 import { Backoff } from '../waiting/backoff.js';
 import type { Bell } from '../waiting/bell.js';
 import type { ClaimBook } from './claim-book.js';
@@ -13,7 +12,7 @@ import type { WorkerContext } from './worker-context.js';
 
 // Rivals commit within milliseconds.
 const CROWDED_FIRST = 4;
-const CROWDED_LONGEST = 100;
+const CROWDED_LONGEST = 500;
 
 // A later job that is due, but was not let in, is locked.
 const LOCKED_LATER = 50;
@@ -35,8 +34,6 @@ export class Claimer {
   /** By this process's monotonic clock. */
   private nextLook = 0;
   private readonly isolation: Isolation;
-  /** The last one that was started. */
-  private suspect: ClaimedJob | undefined;
   private loop: Promise<void> | undefined;
 
   constructor(
@@ -122,7 +119,7 @@ export class Claimer {
   private async claimAlone(signal: AbortSignal): Promise<'again'> {
     const { isolation, dispatcher } = this;
     const standstill = isolation.standstill(performance.now());
-    const quietIn = dispatcher.quietIn(isolation.probation);
+    const quietIn = dispatcher.quietIn((losses) => isolation.probationOf(losses));
     if (quietIn > 0) {
       this.nextLook = 0; // others may run the rest meanwhile
       return this.waitForSlot(Math.min(quietIn, standstill), signal);
@@ -137,19 +134,17 @@ export class Claimer {
   private async startSuspect(signal: AbortSignal): Promise<'again'> {
     const { jobs, crowded } = await this.claim(1, claimAlone);
     if (crowded) return this.makeWay(signal);
-    const now = performance.now();
-    if (jobs.length === 0) this.isolation.see(false, now);
-    else this.isolation.started(now);
-    this.suspect = jobs[0] ?? this.suspect;
+    const [job] = jobs;
+    if (job !== undefined) this.isolation.started(job.losses, performance.now());
+    else if (this.dispatcher.isIdle) this.isolation.see(false, performance.now());
+    else await this.waitUntilIdle(signal);
     return 'again';
   }
 
-  /** The last suspect has not killed this worker, so a crash in the company that it gets is no fault of its own. */
-  private async acquitSuspect(): Promise<void> {
-    const { suspect } = this;
-    this.suspect = undefined;
-    if (suspect === undefined || !this.dispatcher.isRunning(suspect)) return;
-    await acquitJob(this.context.db, this.context.names, suspect).catch(this.report);
+  /** For suspects that start only when nothing else runs, unless others have taken them. */
+  private async waitUntilIdle(signal: AbortSignal): Promise<void> {
+    await this.look();
+    await this.waitForSlot(this.isolation.standstill(performance.now()), signal);
   }
 
   private async makeWay(signal: AbortSignal): Promise<'again'> {
@@ -168,7 +163,9 @@ export class Claimer {
   private async look(): Promise<void> {
     const { db, names, options } = this.context;
     const { isolation } = this;
-    await promoteJobs(db, names, { suspicion: isolation.suspicion, notify: options.notify });
+    const count = await promoteJobs(db, names, { suspicion: isolation.suspicion, notify: options.notify });
+    this.nextLook = 0;
+    if (count >= PROMOTED_AT_ONCE) return; // the rest after the next claim
     const { next, alone } = await readOutlook(
       db,
       names,
@@ -195,7 +192,6 @@ export class Claimer {
         jobs.map(({ id }) => id),
       );
       this.context.observe({ type: 'claimed', jobs });
-      await this.acquitSuspect();
       if (this.stopped.signal.aborted) this.dispatcher.release(jobs);
       else this.dispatcher.run(jobs);
     }

@@ -4,12 +4,15 @@ import { judge } from '../domain/judge.js';
 import { recordResult, type Outcome } from '../domain/outcome.js';
 import type { Bell } from '../waiting/bell.js';
 import type { Settler } from './settler.js';
-import type { Handler, WorkerContext } from './worker-context.js';
+import type { Settlement } from '../sql/settle.js';
+import type { Handler, JobControl, WorkerContext } from './worker-context.js';
 
 interface Run {
   readonly job: ClaimedJob;
   readonly startedAt: number;
   readonly controller: AbortController;
+  /** Its success was written in a transaction of the handler. */
+  isCompleted: boolean;
 }
 
 // A handler that heeds its signal gets this long to end.
@@ -39,14 +42,10 @@ export class Dispatcher {
     return this.running.size === 0;
   }
 
-  /** Milliseconds until all that runs has done so for `age`. */
-  quietIn(age: number): number {
-    const youngest = Math.max(...[...this.running].map(({ startedAt }) => startedAt));
-    return Math.max(youngest + age - performance.now(), 0);
-  }
-
-  isRunning({ id, claimId }: ClaimedJob): boolean {
-    return [...this.running].some(({ job }) => job.id === id && job.claimId === claimId);
+  /** Milliseconds until all that runs has done so for its probation. */
+  quietIn(probationOf: (losses: number) => number): number {
+    const ends = [...this.running].map(({ startedAt, job }) => startedAt + probationOf(job.losses));
+    return Math.max(...ends, performance.now()) - performance.now();
   }
 
   /** Resolves when what has ended is written. */
@@ -56,7 +55,7 @@ export class Dispatcher {
 
   run(jobs: readonly ClaimedJob[]): void {
     for (const job of jobs) {
-      const run = { job, startedAt: performance.now(), controller: new AbortController() };
+      const run = { job, startedAt: performance.now(), controller: new AbortController(), isCompleted: false };
       this.running.add(run);
       const timer = this.limit(run);
       void this.attempt(run).then((outcome) => {
@@ -102,15 +101,31 @@ export class Dispatcher {
   }
 
   private async attempt(run: Run): Promise<Outcome> {
-    const { job, controller } = run;
+    const { job } = run;
     const handler = this.context.handlers.get(job.entrypoint);
     if (handler === undefined) return { type: 'released' };
     try {
-      const result = await handler.run(parseJob(job), { signal: controller.signal, claimId: job.claimId });
-      return { type: 'successful', result: recordResult(result) };
+      return toSuccess(await handler.run(parseJob(job), this.controlOf(run)));
     } catch (error) {
       return judgeRun(run, handler, error);
     }
+  }
+
+  private controlOf(run: Run): JobControl {
+    const { claimId } = run.job;
+    const { signal } = run.controller;
+    return {
+      signal,
+      claimId,
+      get isCompleted() {
+        return run.isCompleted;
+      },
+      complete: async (db, result) => {
+        if (!this.running.has(run)) throw new ClaimLost(claimId);
+        await this.settler.settleWithin(db, settlementOf(run, toSuccess(result)), signal);
+        run.isCompleted = true;
+      },
+    };
   }
 
   /** Ends the attempt when its handler takes too long, whatever that goes on to do. */
@@ -126,11 +141,18 @@ export class Dispatcher {
 
   private finish(run: Run, outcome: Outcome): void {
     if (!this.running.delete(run)) return; // it ended after its job was given back
-    const { job, startedAt } = run;
-    this.settler.add({ id: job.id, claimId: job.claimId, outcome, duration: performance.now() - startedAt });
-    this.context.observe({ type: 'ended', job, outcome });
+    this.settler.add(settlementOf(run, outcome));
+    this.context.observe({ type: 'ended', job: run.job, outcome });
     this.freed.ring();
   }
+}
+
+function toSuccess(result: unknown): Outcome {
+  return { type: 'successful', result: recordResult(result) };
+}
+
+function settlementOf({ job: { id, claimId }, startedAt, isCompleted }: Run, outcome: Outcome): Settlement {
+  return { id, claimId, outcome, duration: performance.now() - startedAt, isCompleted };
 }
 
 function judgeRun({ job, controller }: Run, { retry }: Handler, thrown: unknown): Outcome {

@@ -5,6 +5,10 @@ const LONGEST_PROBATION = 5_000;
 // One to let what runs become trusted, one to run suspects.
 const PROBATIONS_PER_TURN = 2;
 
+// Who has died with its worker later than its probation was long gets a longer one.
+const GROWTH = 4;
+const LONGEST_PROBATIONS = 64;
+
 // Suspects that are too many to be run one after the other are let go after this.
 const TIMEOUTS_PER_SUSPICION = 10;
 
@@ -16,7 +20,7 @@ const TIMEOUTS_PER_SUSPICION = 10;
  * Times are those of the caller's clock, in milliseconds.
  */
 export class Isolation {
-  readonly probation: number;
+  private readonly probation: number;
   /** After how long a suspect that nobody has started is claimed like any other job. */
   readonly suspicion: number;
   private suspects = false;
@@ -26,6 +30,11 @@ export class Isolation {
   constructor(heartbeatTimeout: number) {
     this.probation = Math.min(heartbeatTimeout / PROBATIONS_PER_TIMEOUT, LONGEST_PROBATION);
     this.suspicion = heartbeatTimeout * TIMEOUTS_PER_SUSPICION;
+  }
+
+  /** For how long a job that was lost so often runs before it is trusted. */
+  probationOf(losses: number): number {
+    return this.probation * Math.min(GROWTH ** Math.max(losses - 1, 0), LONGEST_PROBATIONS);
   }
 
   /** Whether suspects are queued. */
@@ -51,8 +60,8 @@ export class Isolation {
     return now < this.startUntil;
   }
 
-  started(now: number): void {
-    this.onProbationUntil = now + this.probation;
+  started(losses: number, now: number): void {
+    this.onProbationUntil = now + this.probationOf(losses);
   }
 
   /** The last suspect has ended, or is trusted. */

@@ -68,7 +68,7 @@ export class Pulse {
       await work();
       return true;
     } catch (error) {
-      reportError(this.context, task, error);
+      if (!this.stopped.signal.aborted) reportError(this.context, task, error);
       return false;
     }
   }

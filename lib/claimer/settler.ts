@@ -1,3 +1,4 @@
+import { ClaimLost } from '../domain/errors.js';
 import { plainOutcome, type RecordedOutcome } from '../domain/outcome.js';
 import type { Database } from '../sql/database.js';
 import { reapClaims } from '../sql/claims.js';
@@ -30,6 +31,8 @@ export class Settler {
   private writing: Promise<void> | undefined;
   private readonly locked: Settlement[] = [];
   private unlocking: Promise<void> | undefined;
+  private readonly refused: Settlement[] = [];
+  private retrying: Promise<void> | undefined;
   private readonly patience = new Backoff(LOCKED_FIRST, LOCKED_LONGEST);
   private readonly abandoned = new AbortController();
   private readonly reaper: Reaper;
@@ -47,9 +50,24 @@ export class Settler {
     this.writing ??= this.writeAll();
   }
 
+  /**
+   * Writes an outcome in a transaction of the handler's, with which it takes effect.
+   * @throws ClaimLost when the job belongs to another claim, so that the transaction must be undone
+   */
+  async settleWithin(db: Database, settlement: Settlement, signal: AbortSignal): Promise<void> {
+    const patience = new Backoff(LOCKED_FIRST, LOCKED_LONGEST);
+    for (;;) {
+      const [answer] = await this.settle(db, [settlement]);
+      if (answer === undefined) throw new ClaimLost(settlement.claimId);
+      if (isWritten(answer)) return;
+      await patience.pause(signal);
+      signal.throwIfAborted();
+    }
+  }
+
   /** Outcomes that are not written yet. */
   get backlog(): number {
-    return this.waiting.length + this.locked.length;
+    return this.waiting.length + this.locked.length + this.refused.length;
   }
 
   /** Resolves when everything added so far is written, or given up. */
@@ -74,8 +92,8 @@ export class Settler {
       try {
         return this.report(batch, await this.write(batch));
       } catch (error) {
-        reportError(this.context, 'settle', error);
         if (this.abandoned.signal.aborted) return;
+        reportError(this.context, 'settle', error);
         if (isRefusal(error)) return this.writeParts(batch);
         await backoff.pause(this.abandoned.signal);
       }
@@ -92,9 +110,14 @@ export class Settler {
     }
     const plain = withPlainText(only);
     if (plain !== undefined) return this.writeBatch([plain]);
-    void pause(REFUSED_PAUSE, this.abandoned.signal).then(() => {
-      if (!this.abandoned.signal.aborted) this.add(only);
-    });
+    this.refused.push(only);
+    this.retrying ??= this.retryRefused();
+  }
+
+  private async retryRefused(): Promise<void> {
+    await pause(REFUSED_PAUSE, this.abandoned.signal);
+    this.retrying = undefined;
+    if (!this.abandoned.signal.aborted) for (const settlement of this.refused.splice(0)) this.add(settlement);
   }
 
   private async write(batch: readonly Settlement[]): Promise<SettledJob[]> {
@@ -115,8 +138,9 @@ export class Settler {
 
   private report(batch: readonly Settlement[], answers: readonly SettledJob[]): void {
     const answered = new Set(answers.map(keyOf));
-    const settled = answers.filter(isWritten);
-    const refused = batch.filter((each) => !answered.has(keyOf(each)));
+    const absent = batch.filter((each) => !answered.has(keyOf(each)));
+    const refused = absent.filter((each) => each.isCompleted !== true);
+    const settled = [...answers.filter(isWritten), ...absent.filter((each) => each.isCompleted).map(asSuccessful)];
     const written = new Set(settled.map(keyOf));
     this.book.close([...settled, ...refused]);
     this.retryLater(batch.filter((each) => answered.has(keyOf(each)) && !written.has(keyOf(each))));
@@ -155,6 +179,10 @@ type WrittenJob = SettledJob & { readonly outcome: RecordedOutcome };
 
 function isWritten(job: SettledJob): job is WrittenJob {
   return job.outcome !== undefined;
+}
+
+function asSuccessful({ id, claimId }: Settlement): WrittenJob {
+  return { id, claimId, outcome: 'successful' };
 }
 
 // A job can be settled twice by one process: for a claim that was lost and for the one that followed.

@@ -10,7 +10,7 @@ export interface WorkerContext {
   readonly names: Names;
   readonly options: ResolvedWorkerOptions & { readonly notify: boolean };
   readonly handlers: ReadonlyMap<string, Handler>;
-  /** A label for people: which process this is. */
+  /** A label for people: which process this is. No two workers share one, so it also tells what a dead one had. */
   readonly label: string;
   readonly observe: WorkerObserver;
 }
@@ -24,4 +24,11 @@ export interface Handler extends RunPolicy {
 export interface JobControl {
   readonly signal: AbortSignal;
   readonly claimId: string;
+  /** Whether the success of this attempt was written in a transaction of its handler. */
+  readonly isCompleted: boolean;
+  /**
+   * Writes the success of this attempt in the transaction of `db`.
+   * @throws ClaimLost when the job belongs to others by now
+   */
+  complete(db: Database, result: unknown): Promise<void>;
 }

@@ -4,6 +4,9 @@ import type { DissolvedJob } from '../sql/dissolve.js';
 
 /** What a worker tells about itself: logged by the Nest layer, awaited by tests. */
 export type WorkerEvent =
+  | { readonly type: 'started'; readonly entrypoints: readonly string[]; readonly concurrency: number }
+  /** A drain was ended before nothing was due. */
+  | { readonly type: 'drain-stopped' }
   | { readonly type: 'listening' }
   | { readonly type: 'claimed'; readonly jobs: readonly ClaimedJob[] }
   | { readonly type: 'ended'; readonly job: ClaimedJob; readonly outcome: Outcome }

@@ -13,6 +13,9 @@ import type { WorkerContext } from './worker-context.js';
 // What a database that is down, or doesn't answer, may add to each step of a shutdown.
 const LAST_WORDS = 1_000;
 
+// One that gets no answer ends with its connection.
+const LAST_BEAT = 100;
+
 /** All parts of one running worker. It is started once and stopped once. */
 export class Worker {
   private readonly wakeUp = new Bell();
@@ -44,6 +47,8 @@ export class Worker {
   }
 
   start(): void {
+    const { handlers, options, observe } = this.context;
+    observe({ type: 'started', entrypoints: [...handlers.keys()], concurrency: options.concurrency });
     this.pulse.start();
     this.listener.start();
     this.claimer.start();
@@ -60,6 +65,7 @@ export class Worker {
     try {
       // A statement that gets no answer must not hold up the one who has stopped it.
       if (signal?.aborted !== true) await Promise.race([this.runDry(), stopped]);
+      if (signal?.aborted === true || this.stopping !== undefined) this.context.observe({ type: 'drain-stopped' });
     } catch (error) {
       if (this.stopping === undefined) throw error;
     } finally {
@@ -88,7 +94,7 @@ export class Worker {
     const last = Promise.all([this.claimer.stop(), this.listener.stop()]);
     await Promise.all([within(LAST_WORDS, last), this.dispatcher.drain(shutdownTimeout)]);
     await this.flush();
-    await within(LAST_WORDS, this.pulse.stop());
+    await within(LAST_BEAT, this.pulse.stop());
   }
 
   private async flush(): Promise<void> {

@@ -32,6 +32,8 @@ export interface ClaimedJob {
   readonly payload: string | null;
   readonly headers: string | null;
   readonly dedupeKey: string | null;
+  /** How often a worker has died, or fallen silent, while it had this job. */
+  readonly losses: number;
   readonly createdAt: Date;
   readonly runAt: Date;
 }

@@ -1,12 +1,18 @@
 import 'reflect-metadata';
 import { InvalidEntrypointError } from '../domain/errors.js';
 import type { Job } from '../domain/job.js';
-import { fields, string } from '../options-checks.js';
+import { boolean, fields, string } from '../options-checks.js';
 import { RUN_CHECKS, type RunOptions } from '../options.js';
 import type { JobContext } from './job-context.js';
 
 /** How the jobs of one entrypoint are run. */
 export interface EntrypointOptions extends RunOptions {
+  /**
+   * Runs the handler in a transaction of the queue's DataSource, with `context.manager`. The transaction also carries the end of the
+   * attempt, so what the handler writes there happens exactly once, whatever crashes. It holds a connection of the application's
+   * pool while the handler runs. @default false
+   */
+  transactional?: boolean | undefined;
   /** The named queue whose jobs it handles. @default the default queue */
   queue?: string | undefined;
 }
@@ -28,7 +34,7 @@ export interface EntrypointMark {
   readonly options: EntrypointOptions;
 }
 
-const checkOptions = fields<EntrypointOptions>({ ...RUN_CHECKS, queue: string });
+const checkOptions = fields<EntrypointOptions>({ ...RUN_CHECKS, transactional: boolean, queue: string });
 
 const KEY = 'nestjs-pgqueue:entrypoints';
 

@@ -4,26 +4,44 @@ import { isObservable, lastValueFrom } from 'rxjs';
 import type { Handler } from '../claimer/worker-context.js';
 import { InvalidEntrypointError } from '../domain/errors.js';
 import type { Job } from '../domain/job.js';
+import type { ManagerOwner } from '../sql/manager.js';
 import { resolveRun, type RunPolicy } from '../options.js';
 import type { FoundEntrypoint } from './entrypoint.explorer.js';
-import type { JobContext } from './job-context.js';
+import { HandlerContext, type HandlerContextParts, type JobContext } from './job-context.js';
 
 type Instance = Record<string, (job: Job, context: JobContext) => unknown>;
 
 /** Makes what a worker calls from a method that was found. */
-export function createHandler(found: FoundEntrypoint, defaults: RunPolicy): Handler {
+export function createHandler(found: FoundEntrypoint, defaults: RunPolicy, owner: ManagerOwner): Handler {
   const { name, options } = found;
   const logger = new Logger(name);
+  const call = caller(found);
+  const run: Handler['run'] =
+    options.transactional === true
+      ? (job, control) => runInTransaction(call, job, { control, logger, owner })
+      : (job, control) => call(job, new HandlerContext({ control, logger, owner }));
+  return { entrypoint: name, ...resolveRun(options, defaults), run };
+}
+
+type Call = (job: Job, context: JobContext) => Promise<unknown>;
+
+function caller(found: FoundEntrypoint): Call {
   const instanceFor = instanceSource(found);
-  return {
-    entrypoint: name,
-    ...resolveRun(options, defaults),
-    run: async (job, control) => {
-      const instance = await instanceFor(job);
-      const result: unknown = methodOf(instance, found).call(instance, job, { ...control, logger });
-      return isObservable(result) ? lastValueFrom(result, { defaultValue: undefined }) : result;
-    },
+  return async (job, context) => {
+    const instance = await instanceFor(job);
+    const result: unknown = methodOf(instance, found).call(instance, job, context);
+    return isObservable(result) ? lastValueFrom(result, { defaultValue: undefined }) : result;
   };
+}
+
+// The end of the attempt is the last statement, so that the job's row is locked for a moment only.
+function runInTransaction(call: Call, job: Job, parts: HandlerContextParts): Promise<unknown> {
+  return parts.owner.dataSource.transaction(async (manager) => {
+    const context = new HandlerContext({ ...parts, manager });
+    const result = await call(job, context);
+    if (!parts.control.isCompleted) await context.completeWith(manager, result);
+    return result;
+  });
 }
 
 // A field of a subclass hides the method, and what has no method would count as done.

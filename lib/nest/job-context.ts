@@ -1,4 +1,8 @@
 import type { LoggerService } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import type { JobControl } from '../claimer/worker-context.js';
+import { ManagerError } from '../domain/errors.js';
+import { openTransaction, type ManagerOwner } from '../sql/manager.js';
 
 /** What a handler gets beside its job. */
 export interface JobContext {
@@ -12,4 +16,52 @@ export interface JobContext {
   readonly logger: LoggerService;
   /** The claim that this attempt belongs to, as in the table `claim`. */
   readonly claimId: string;
+  /**
+   * With `transactional: true`: the manager of the transaction that also carries the end of this attempt. What it writes happens
+   * exactly once.
+   * @throws ManagerError elsewhere
+   */
+  readonly manager: EntityManager;
+  /**
+   * Writes the success of this attempt in a transaction of yours: it takes effect with what you write there, or not at all. Call it
+   * last. When the handler fails after the commit, the job is done all the same.
+   * @param manager of a transaction of the queue's DataSource
+   * @param result what the job returns. @default undefined
+   * @throws ClaimLost when the job belongs to another worker by now: let the transaction be undone
+   * @throws ManagerError
+   */
+  completeWith(manager: EntityManager, result?: unknown): Promise<void>;
+}
+
+export interface HandlerContextParts {
+  readonly control: JobControl;
+  readonly logger: LoggerService;
+  readonly owner: ManagerOwner;
+  readonly manager?: EntityManager;
+}
+
+/** The context of one attempt. */
+export class HandlerContext implements JobContext {
+  readonly signal: AbortSignal;
+  readonly claimId: string;
+  readonly logger: LoggerService;
+  readonly #parts: HandlerContextParts;
+
+  constructor(parts: HandlerContextParts) {
+    this.signal = parts.control.signal;
+    this.claimId = parts.control.claimId;
+    this.logger = parts.logger;
+    this.#parts = parts;
+  }
+
+  get manager(): EntityManager {
+    const { manager } = this.#parts;
+    if (manager !== undefined) return manager;
+    throw new ManagerError('context.manager is there with @Entrypoint(name, { transactional: true }) only');
+  }
+
+  async completeWith(manager: EntityManager, result?: unknown): Promise<void> {
+    const { control, owner } = this.#parts;
+    await control.complete(await openTransaction(manager, owner), result);
+  }
 }

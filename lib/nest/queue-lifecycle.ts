@@ -137,5 +137,5 @@ function selectHandlers(runtime: QueueRuntime, found: readonly FoundEntrypoint[]
   }
   return mine
     .filter(({ name }) => only?.includes(name) ?? true)
-    .map((each) => createHandler(each, runtime.options.defaults));
+    .map((each) => createHandler(each, runtime.options.defaults, runtime.owner));
 }

@@ -7,6 +7,7 @@ import { primaryPool } from '../sql/connections.js';
 import { poolDatabase, readCommittedDatabase } from '../sql/database.js';
 import { prepareSchema } from '../sql/migrate.js';
 import { listenThrough } from '../sql/listen.js';
+import type { ManagerOwner } from '../sql/manager.js';
 import { createNames } from '../sql/names.js';
 import { isTransient } from '../sql/transient.js';
 import { chooseDataSource, type ChosenDataSource, type DataSourceRequest } from './data-source.resolver.js';
@@ -59,6 +60,11 @@ export class QueueRuntime {
       await runtime.close();
       throw error;
     }
+  }
+
+  /** Whose transactions its handlers may use. */
+  get owner(): ManagerOwner {
+    return { queue: this.name, dataSource: this.source.dataSource };
   }
 
   /** Whether both would use the same tables. */

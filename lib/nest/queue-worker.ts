@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { DataSource } from 'typeorm';
 import { collectAttempts } from '../claimer/drained-attempts.js';
@@ -116,7 +117,7 @@ export class QueueWorker implements PgQueueWorker {
       names,
       options: { ...options.worker, notify: options.notify },
       handlers: new Map(handlers.map((handler) => [handler.entrypoint, handler])),
-      label: `${hostname()}:${process.pid}`,
+      label: `${hostname()}:${process.pid}:${randomBytes(3).toString('hex')}`,
       observe,
     };
   }

@@ -5,7 +5,7 @@ import type { ClaimedJob } from '../domain/job.js';
 import type { DissolvedJob } from '../sql/dissolve.js';
 import { DEFAULT_QUEUE } from '../tokens.js';
 
-/** Says through Nest's logger what an operator has to know; what goes as it should is silent. */
+/** Says through Nest's logger what an operator has to know; beside the start, what goes as it should is silent. */
 export function logEvents(queue: string): WorkerObserver {
   const logger = loggerOf(queue);
   const logTrouble = troubleLog(logger);
@@ -43,7 +43,8 @@ export interface Trouble {
 function troubleLog(logger: Logger): (trouble: Trouble) => void {
   const isRepeated = rememberRepeats();
   return (trouble) => {
-    if (!isRepeated(`${trouble.task}: ${describeError(trouble.error)}`)) logError(logger, trouble);
+    const error = describeError(trouble.error).replaceAll(/\d+/g, '#');
+    if (!isRepeated(`${trouble.task}: ${error}`)) logError(logger, trouble);
   };
 }
 
@@ -51,10 +52,16 @@ function logEvent(logger: Logger, event: Exclude<WorkerEvent, { type: 'error' }>
   switch (event.type) {
     case 'ended':
       return logEnd(logger, event);
+    case 'started':
+      return logger.log(`Runs ${event.entrypoints.join(', ')}; ${event.concurrency} jobs at a time`);
+    case 'drain-stopped':
+      return logger.warn('A drain was ended early, so there may be jobs left that are due');
     case 'claim-lost':
       return logger.warn(`Claim ${event.claimId} is lost: its heartbeat came too late, its jobs were given to others`);
     case 'refused':
-      return logger.warn(`What became of ${jobs(event.ids)} is not recorded: it has been given to others`);
+      return logger.warn(
+        `What became of ${jobs(event.ids)} is not recorded now: it has been given to others, or was recorded before a connection broke`,
+      );
     case 'dissolved':
       for (const line of describeLeftBehind(event.jobs)) logger.warn(line);
       return;

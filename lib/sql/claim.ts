@@ -37,7 +37,7 @@ export interface ClaimResult {
  * table make the planner walk that whole index for each candidate.
  * `any(array(…))` is evaluated once; `in (select … for update skip locked)` can be planned to lock more rows than its limit.
  */
-const claimSql = (wait: 'ready' | 'alone') =>
+const claimSql = (wait: 'ready' | 'alone', condition = '') =>
   statement(
     (names) => `
     with wanted as materialized (
@@ -48,7 +48,7 @@ const claimSql = (wait: 'ready' | 'alone') =>
       select ready.id, ready.priority
       from wanted cross join lateral (
         select id, priority from ${names.job}
-        where entrypoint = wanted.name and status = 'queued' and wait = '${wait}'
+        where entrypoint = wanted.name and status = 'queued' and wait = '${wait}'${condition}
         order by priority desc, id limit $6::int) as ready
       order by ready.priority desc, ready.id limit $6::int),
     locked as materialized (
@@ -70,36 +70,25 @@ const claimSql = (wait: 'ready' | 'alone') =>
       from claimed having count(*) > 0)
     select (select count(*) from candidate) as candidates,
       claimed.id, claimed.entrypoint, claimed.attempt, claimed.max_attempts, claimed.priority,
-      claimed.payload, claimed.headers, claimed.dedupe_key,
+      claimed.payload, claimed.headers, claimed.dedupe_key, claimed.losses,
       ${milliseconds('claimed.created_at')} as created_at, ${milliseconds('claimed.run_at')} as run_at
     from (values (1)) as always(one) left join claimed on true
     order by claimed.priority desc, claimed.id`,
   );
 
 const claimReadySql = claimSql('ready');
-const claimAloneSql = claimSql('alone');
+// Lost in company again and again, a job may be the cause or its victim. Strictly alone it becomes known.
+const STRICT_FROM = 2;
+const claimAloneSql = claimSql('alone', ` and (losses < ${STRICT_FROM} or not $8::boolean)`);
 
 /** Wins up to `limit` due jobs and writes the claim that carries their heartbeat, in one statement. */
 export function claimJobs(db: Database, names: Names, request: ClaimRequest): Promise<ClaimResult> {
   return claim(db, claimReadySql(names), request);
 }
 
-/** As `claimJobs`, of the jobs that are to run alone. */
+/** As `claimJobs`, of the jobs that are to start alone; those that were lost twice only where nothing else runs. */
 export function claimAlone(db: Database, names: Names, request: ClaimRequest): Promise<ClaimResult> {
   return claim(db, claimAloneSql(names), request);
-}
-
-const acquitSql = statement(
-  (names) => `
-    with trusted as materialized (
-      select id from ${names.job} where id = $1::bigint and claim_id = $2::uuid and status = 'picked' for update skip locked),
-    acquitted as (update ${names.job} as job set wait = 'ready' from trusted where job.id = trusted.id returning job.id)
-    select id from acquitted`,
-);
-
-/** Clears a claimed job of the suspicion that it kills its worker. */
-export async function acquitJob(db: Database, names: Names, { id, claimId }: ClaimedJob): Promise<void> {
-  await db.query(acquitSql(names), [id, claimId]);
 }
 
 async function claim(db: Database, sql: string, request: ClaimRequest): Promise<ClaimResult> {
@@ -129,6 +118,7 @@ function toClaimedJob(row: Row, claimId: string): ClaimedJob {
     payload: row['payload'] ?? null,
     headers: row['headers'] ?? null,
     dedupeKey: row['dedupe_key'] ?? null,
+    losses: integerOf(row, 'losses'),
     createdAt: dateOf(row, 'created_at'),
     runAt: dateOf(row, 'run_at'),
   };

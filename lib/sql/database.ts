@@ -66,12 +66,15 @@ export function readCommittedDatabase(pool: () => Pool): Database {
   return { query, transaction: (work) => database.transaction(work) };
 }
 
+// The server must not keep a transaction, and the rows that it has locked, of a client that is gone without a word.
+const BEGIN = `begin isolation level read committed; set local idle_in_transaction_session_timeout = '10s'`;
+
 async function inTransaction<T>(pool: Pool, work: (database: Database) => Promise<T>): Promise<T> {
   const client = await pool.connect();
   client.on('error', ignore);
   let isDone = false;
   try {
-    await client.query('begin isolation level read committed');
+    await client.query(BEGIN);
     const result = await work(clientDatabase(client));
     await client.query('commit');
     isDone = true;

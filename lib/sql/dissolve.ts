@@ -2,11 +2,8 @@ import type { Database } from './database.js';
 import { statement, type Names } from './names.js';
 import { memberOf, text } from './rows.js';
 
-// Also one that kills its worker after it was trusted comes to its end.
-const LOSSES_FOR_FREE = 2;
-
-const spent = (names: Names) => `job.wait = 'alone' or unsettled.is_alone or ${LOSSES_FOR_FREE} <= (
-          select count(*) from ${names.jobLog} as log where log.job_id = job.id and log.status = 'lost')`;
+// So that a job comes to its end that kills its worker, but never alone.
+const LOSSES_FOR_FREE = 10;
 
 const outcome = `
         case
@@ -16,8 +13,7 @@ const outcome = `
           else 'failed'
         end`;
 
-// A worker has one label, and all of its claims are there until their jobs are settled. Two workers of one label pass for
-// company, which costs no attempt.
+// A worker has a label of its own, and each of its claims has a row until its last job is settled.
 const isAlone = (names: Names) => `not stale.company and count(*) over (partition by stale.claim_id) = 1
           and not exists (
             select from ${names.claim} as other where other.worker = stale.worker and other.claim_id <> stale.claim_id)`;
@@ -39,14 +35,15 @@ const freed = (names: Names) => `
     freed as materialized (
       select job.*, unsettled.worker, ${outcome} as outcome
       from unsettled cross join lateral (
-        select id, claim_id, entrypoint, attempt, max_attempts, on_failure, cancel_requested, awaited, ${spent(names)} as spent
+        select id, claim_id, entrypoint, attempt, max_attempts, on_failure, cancel_requested, awaited,
+          unsettled.is_alone or losses >= ${LOSSES_FOR_FREE} as spent
         from ${names.job} as job
         where id = unsettled.id and claim_id = unsettled.claim_id and status = 'picked'
         for update skip locked) as job)`;
 
 /**
- * Who of the jobs that ran together has killed the process can't be told. So the attempt is given back and the job runs alone
- * next. Spent is an attempt that is lost alone, whether by chance or since then, or after losses enough.
+ * Who of the jobs that ran together has killed the process can't be told. So the attempt is given back and the job starts alone
+ * next. Spent is an attempt that is lost when its worker had nothing else, or after losses enough.
  *
  * Skips jobs that somebody has locked and keeps the claim's row while one of them remains, for the next round.
  */
@@ -58,7 +55,7 @@ const dissolveSql = statement(
     updated as (
       update ${names.job} as job
       set status = case freed.outcome when 'failed' then 'failed' else 'queued' end, claim_id = null,
-        attempt = job.attempt - (not freed.spent)::int,
+        attempt = job.attempt - (not freed.spent)::int, losses = job.losses + 1,
         wait = case freed.outcome when 'failed' then 'ready' else 'alone' end,
         run_at = clock_timestamp()
       from freed

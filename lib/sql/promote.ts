@@ -2,7 +2,8 @@ import type { Database } from './database.js';
 import { statement, type Names } from './names.js';
 import { integerOf, milliseconds } from './rows.js';
 
-const BATCH = 500;
+/** A batch, and no loop over all: what is ready must not wait until the last of a million is. */
+export const PROMOTED_AT_ONCE = 500;
 
 // The clock is read in a subselect, as a volatile function is no condition for an index: it would be asked of all later jobs.
 // Notifies, because the rows may be of entrypoints that only others handle, who looked while they were locked here.
@@ -11,12 +12,12 @@ const promoteSql = statement(
     with due as materialized (
       select id from ${names.job}
       where status = 'queued' and wait = 'later' and run_at <= (select clock_timestamp())
-      order by run_at limit ${BATCH}
+      order by run_at limit ${PROMOTED_AT_ONCE}
       for update skip locked),
     cleared as materialized (
       select id from ${names.job}
       where status = 'queued' and wait = 'alone' and run_at <= (select clock_timestamp()) - $3::float8 * interval '1 ms'
-      order by run_at limit ${BATCH}
+      order by run_at limit ${PROMOTED_AT_ONCE}
       for update skip locked),
     promoted as (
       update ${names.job} set wait = 'ready'
@@ -26,12 +27,14 @@ const promoteSql = statement(
     select counted.count from counted left join notified on true`,
 );
 
+// Without the having it were 0 when nothing waits, as greatest() ignores nulls.
 // The order makes the planner take the index of those jobs, whatever its statistics say of others of that entrypoint.
 const outlookSql = statement(
   (names) => `
     select
       (select ceil(greatest(0, ${milliseconds('min(run_at) - clock_timestamp()')}))
-        from ${names.job} where status = 'queued' and wait = 'later') as next,
+        from ${names.job} where status = 'queued' and wait = 'later'
+        having min(run_at) is not null) as next,
       exists (
         select from unnest($1::text[]) as wanted(name) cross join lateral (
           select id from ${names.job} where entrypoint = wanted.name and status = 'queued' and wait = 'alone'
@@ -44,15 +47,10 @@ export interface Promotion {
   readonly notify: boolean;
 }
 
-/** Makes the jobs whose time has come claimable, all of them. Returns how many. */
+/** Makes jobs whose time has come claimable, `PROMOTED_AT_ONCE` at the most. Returns how many. */
 export async function promoteJobs(db: Database, names: Names, { suspicion, notify }: Promotion): Promise<number> {
-  let total = 0;
-  for (;;) {
-    const [row] = await db.query(promoteSql(names), [names.channel, notify, suspicion]);
-    const count = row === undefined ? 0 : integerOf(row, 'count');
-    total += count;
-    if (count < BATCH) return total;
-  }
+  const [row] = await db.query(promoteSql(names), [names.channel, notify, suspicion]);
+  return row === undefined ? 0 : integerOf(row, 'count');
 }
 
 export interface Outlook {

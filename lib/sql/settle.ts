@@ -12,6 +12,8 @@ export interface Settlement {
   readonly outcome: Outcome;
   /** Milliseconds that the handler ran. */
   readonly duration: number;
+  /** Its success was written in a transaction of the handler, so that there is nothing left to settle unless that was undone. */
+  readonly isCompleted?: boolean;
 }
 
 // What is recorded depends on the row, too.

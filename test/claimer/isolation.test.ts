@@ -25,7 +25,7 @@ describe('the turns of suspects', () => {
 
   it('last until a suspect has passed its probation, and others have as much time after that', () => {
     isolation.see(true, 0);
-    isolation.started(TURN - 1);
+    isolation.started(1, TURN - 1);
     expect(isolation.standstill(TURN)).toBe(PROBATION - 1);
     isolation.passed(TURN + 100);
     expect(isolation.standstill(TURN + 100)).toBe(0);
@@ -35,7 +35,7 @@ describe('the turns of suspects', () => {
 
   it('end when no suspects are left, but not the probation of the last', () => {
     isolation.see(true, 0);
-    isolation.started(100);
+    isolation.started(1, 100);
     isolation.see(false, 200);
     expect(isolation.mayStart(200)).toBe(false);
     expect(isolation.standstill(200)).toBe(PROBATION - 100);

@@ -3,8 +3,9 @@ import { eventually, onPool, spawnWorker, type Exit, type WorkerProcess } from '
 import { useGround } from './support/index.js';
 
 const WORKERS = 4;
-/** One after the other, as fast as a machine boots them. */
 const RESTARTS = 2 * WORKERS;
+/** From one restart to the next, whether or not the last one has booted. */
+const INTERVAL = 2_000;
 // Shorter than the longest jobs, so that these are aborted, and longer than the others.
 const SHUTDOWN_TIMEOUT = 500;
 const DURATIONS = [0, 0, 5, 5, 20, 20, 50, 50, 100, 900];
@@ -33,6 +34,7 @@ describe('workers that are restarted again and again under load', () => {
     const { database } = ground;
     await database.query('create table public.ran (job_id bigint, attempt int)');
     const running = await Promise.all(Array.from({ length: WORKERS }, start));
+    const restarted: Promise<WorkerProcess>[] = [];
     const over = new AbortController();
 
     const enqueueing = (async () => {
@@ -48,17 +50,22 @@ describe('workers that are restarted again and again under load', () => {
     })();
 
     const exits: Exit[] = [];
+    const restarts: Promise<void>[] = [];
     for (let restart = 0; restart < RESTARTS; restart++) {
-      const [exit, next] = await Promise.all([stop(running.shift()!), start()]);
-      exits.push(exit);
-      running.push(next);
+      const next = start();
+      const old = restart < WORKERS ? running[restart]! : await restarted[restart - WORKERS]!;
+      restarted.push(next);
+      restarts.push(stop(old).then((exit) => void exits.push(exit)));
+      await delay(INTERVAL);
     }
+    await Promise.all(restarts);
     over.abort();
     const ids = await enqueueing;
     await eventually(async () => expect(await database.query('select from pgqueue.job')).toEqual([]), {
       timeout: 10_000,
     });
-    exits.push(...(await Promise.all(running.map(stop))));
+    const last = await Promise.all(restarted.slice(-WORKERS));
+    exits.push(...(await Promise.all(last.map(stop))));
 
     expect(exits).toHaveLength(RESTARTS + WORKERS);
     expect(new Set(exits.map(({ signal }) => signal))).toEqual(new Set(['SIGTERM']));

@@ -1,5 +1,6 @@
 import { Injectable, Module, type OnApplicationBootstrap, type OnModuleInit } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
+import { Transport } from '@nestjs/microservices';
 import { DataSource } from 'typeorm';
 import { Entrypoint, PgQueueModule, PgQueueProducer } from 'nestjs-pgqueue';
 import { Worker } from '../../lib/claimer/worker.js';
@@ -52,7 +53,17 @@ describe('an application that does not start as usual', () => {
     expect(await ground.queued()).toEqual(['work']);
   });
 
-  // A hybrid application that has started its microservices can't be closed without a reference to it.
+  it('because a hook fails has started no worker with microservices beside it, and close() is clean', async () => {
+    @Module({ imports: [ground.typeOrm(), PgQueueModule.forRoot()], providers: [Handlers, FailsInBootstrap] })
+    class Root {}
+    const app = await NestFactory.create(Root, { logger: silentLogger });
+    app.connectMicroservice({ transport: Transport.TCP, options: { host: '127.0.0.1', port: 0 } });
+    await expect(app.startAllMicroservices().then(() => app.listen(0))).rejects.toBe(failure);
+    await app.close();
+    expect(start).not.toHaveBeenCalled();
+  });
+
+  // A hybrid application that has started its microservices can't be closed without a reference to it, as above.
   it.each(waysToStart.filter(([way]) => !way.includes('startAllMicroservices(), listen()')))(
     'because a hook fails has started no worker with %s',
     async (_, begin) => {

@@ -48,18 +48,29 @@ describe('dissolving stale claims', () => {
     expect(await claims()).toEqual([]);
   });
 
-  it('spends the attempt of a job that is lost alone, by the policy on the row, whatever the finder handles', async () => {
-    const [byEntrypoint, own, more] = await queue.add('strange', { entrypoint: 'strange', maxAttempts: 1 }, 'strange');
-    const lose = async (options: { alone: boolean }) => {
-      for (const maxAttempts of [1, 1, 2]) await queue.claim(1, { entrypoints: ['strange'], maxAttempts, ...options });
-      await makeStale(database);
-      return queue.dissolve();
-    };
-    expect(await lose({ alone: false })).toMatchObject(Array(3).fill({ outcome: 'lost' }));
-    expect(await lose({ alone: true })).toMatchObject([
-      { id: byEntrypoint, outcome: 'failed' },
-      { id: own, outcome: 'failed' },
-      { id: more, outcome: 'lost' },
+  it('spends the attempt of a job that is lost when its worker had nothing else, by the policy on the row', async () => {
+    const [byEntrypoint, own, more, dropped] = await queue.add(
+      'strange',
+      { entrypoint: 'strange', maxAttempts: 1 },
+      'strange',
+      'strange',
+    );
+    const policies = [
+      { maxAttempts: 1 },
+      { maxAttempts: 1 },
+      { maxAttempts: 2 },
+      { maxAttempts: 1, onFailure: 'drop' as const },
+    ];
+    for (const [index, policy] of policies.entries()) {
+      await queue.claim(1, { entrypoints: ['strange'], company: false, as: `host:${index}`, ...policy });
+    }
+    await makeStale(database);
+    const outcomes = new Map((await queue.dissolve()).map(({ id, outcome }) => [id, outcome]));
+    expect([byEntrypoint, own, more, dropped].map((id) => outcomes.get(id!))).toEqual([
+      'failed',
+      'failed',
+      'lost',
+      'exception',
     ]);
     expect(await jobs()).toMatchObject([
       { status: 'failed', wait: 'ready', attempt: 1 },
@@ -68,16 +79,45 @@ describe('dissolving stale claims', () => {
     ]);
   });
 
-  it('gives an attempt back to a job that was trusted when it was lost, twice', async () => {
+  it.each<[string, () => Promise<unknown>]>([
+    ['another job of its claim', () => queue.claim(2, { company: false })],
+    ['a job that it had before', () => queue.claim(1, { company: true })],
+    [
+      'a job that it got later',
+      async () => {
+        await queue.claim(1, { company: false });
+        await queue.claim(1, { company: true });
+        await database.query(`
+          update pgqueue.claim set heartbeat_at = clock_timestamp() + interval '1 day'
+          where claim_id in (select claim_id from pgqueue.job where id = 2)`);
+      },
+    ],
+  ])('gives the attempt back where the worker also had %s', async (_, claim) => {
+    await queue.add({ maxAttempts: 1 }, { maxAttempts: 1 });
+    await claim();
+    await database.query(`update pgqueue.claim set heartbeat_at = heartbeat_at - interval '1 hour'`);
+    expect((await queue.dissolve()).map(({ outcome }) => outcome)).not.toContain('failed');
+    expect((await jobs())[0]).toMatchObject({ status: 'queued', wait: 'alone', attempt: 0 });
+  });
+
+  it('spends the attempt when the others of its claim had been settled', async () => {
+    await queue.add({ maxAttempts: 1 }, {});
+    const claim = await queue.claim(2, { company: false });
+    await queue.settle(claim, SUCCESSFUL, claim.ids.slice(1));
+    await makeStale(database);
+    expect(await queue.dissolve()).toMatchObject([{ id: claim.ids[0], outcome: 'failed' }]);
+  });
+
+  it('spends the attempts of a job that was lost in company ten times', async () => {
     await queue.add({});
     const attempts = [];
-    for (const alone of [false, true, true, true]) {
-      await queue.acquit(await queue.claim(1, { alone }));
-      await makeStale(database);
+    for (let loss = 0; loss < 12; loss++) {
+      await queue.claim(1, { alone: loss > 0, company: loss < 2 });
+      await database.query(`update pgqueue.claim set company = true, heartbeat_at = '-infinity'`);
       await queue.dissolve();
       attempts.push((await jobs())[0]?.['attempt']);
     }
-    expect(attempts).toEqual([0, 0, 1, 2]);
+    expect(attempts).toEqual([...Array(10).fill(0), 1, 2]);
   });
 
   it('leaves the claims that the finder knows to be alive', async () => {

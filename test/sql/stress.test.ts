@@ -104,11 +104,10 @@ describe(`${WORKERS} workers, ${PRODUCERS} producers and ${DISSOLVERS} dissolver
     while (!(await isDone())) {
       const alone = odds(0.3);
       const claim = await attempt(session, (queue) =>
-        queue.claim(alone ? 1 : BATCH, { entrypoints: ENTRYPOINTS, alone }),
+        queue.claim(alone ? 1 : BATCH, { entrypoints: ENTRYPOINTS, alone, company: odds(0.5) }),
       );
       if (claim === undefined || claim.ids.length === 0) continue;
       counts.claimed += claim.ids.length;
-      if (alone && odds(0.5)) await attempt(session, (queue) => queue.acquit(claim));
       await settle(session, claim);
     }
   }

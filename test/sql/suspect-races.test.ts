@@ -5,7 +5,6 @@ import {
   openSession,
   type Queue,
   queueOn,
-  RELEASED,
   type Session,
   SUCCESSFUL,
   type TestDatabase,
@@ -108,40 +107,6 @@ describe('of two sessions,', () => {
       expect((await other.claim(1, { alone: true })).ids).toEqual([]);
       expect((await other.claim(1)).ids).toEqual([id]);
     });
-  });
-
-  describe('one dissolves a claim that ran alone and the other clears its job of suspicion:', () => {
-    it('that comes too late and does not wait, so the attempt is spent', async () => {
-      await suspect();
-      const claim = await queue.claim(1, { alone: true });
-      await makeStale(database);
-      expect(await first().dissolve()).toMatchObject([{ outcome: 'failed' }]);
-      await other.acquit(claim);
-      await one.commit();
-      await other.acquit(claim);
-      expect(await state()).toEqual([{ status: 'failed', wait: 'ready', attempt: 1 }]);
-    });
-
-    it('the other way round, the dissolve leaves it to the next round, which gives the attempt back', async () => {
-      await suspect();
-      const claim = await queue.claim(1, { alone: true });
-      await makeStale(database);
-      await first().acquit(claim);
-      expect(await other.dissolve()).toEqual([]);
-      await one.commit();
-      expect(await other.dissolve()).toMatchObject([{ outcome: 'lost' }]);
-      expect(await state()).toEqual([{ status: 'queued', wait: 'alone', attempt: 0 }]);
-    });
-  });
-
-  it('one settles a job and the other clears it of suspicion, which then changes nothing', async () => {
-    await suspect();
-    const claim = await queue.claim(1, { alone: true });
-    await first().settle(claim, RELEASED);
-    await other.acquit(claim);
-    await one.commit();
-    await other.acquit(claim);
-    expect(await state()).toEqual([{ status: 'queued', wait: 'alone', attempt: 0 }]);
   });
 
   describe('one holds the row of a claim and the other', () => {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { FailurePolicy } from '../../lib/domain/failure-policy.js';
 import type { Outcome } from '../../lib/domain/outcome.js';
-import { acquitJob, claimAlone, claimJobs, type ClaimResult } from '../../lib/sql/claim.js';
+import { claimAlone, claimJobs, type ClaimResult } from '../../lib/sql/claim.js';
 import { beatClaims, reapClaims } from '../../lib/sql/claims.js';
 import { type DissolvedJob, dissolveClaims } from '../../lib/sql/dissolve.js';
 import { type Database, poolDatabase } from '../../lib/sql/database.js';
@@ -22,8 +22,6 @@ export interface Queue {
   reap(...claims: Claim[]): Promise<string[]>;
   /** Lets in what is due, and what is to run alone and has waited for `suspicion` (an hour). */
   promote(suspicion?: number): Promise<number>;
-  /** Clears the job of a claim of suspicion. */
-  acquit(claim: Claim): Promise<void>;
 }
 
 export interface ClaimOptions {
@@ -100,7 +98,6 @@ export function queueOn(db: Database): Queue {
     },
     dissolve: (heartbeatTimeout = HEARTBEAT_TIMEOUT) => dissolveClaims(db, names, { heartbeatTimeout, notify: true }),
     promote: (suspicion = HOUR) => promoteJobs(db, names, { suspicion, notify: true }),
-    acquit: ({ jobs }) => acquitJob(db, names, jobs[0]!),
     reap: (...claims) =>
       reapClaims(
         db,

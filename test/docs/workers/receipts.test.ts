@@ -6,8 +6,8 @@ import { AppModule } from './app.module.js';
 let server: EmbeddedPostgres;
 beforeAll(async () => {
   server = await startEmbeddedPostgres();
-  process.env['DATABASE_URL'] = server.url;
-});
+  process.env['DATABASE_URL'] = server.url; // before the factories of AppModule read it
+}, 60_000);
 afterAll(() => server.stop());
 
 it('sends a receipt', async () => {
