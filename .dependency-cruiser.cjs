@@ -1,5 +1,5 @@
 'use strict';
-// domain ← sql ← claimer, client ← nest ← module: each layer may import the ones before it, never the ones after.
+// domain ← sql ← waiting ← claimer, client ← nest ← module: each layer may import the ones before it, never the ones after.
 // CONTRIBUTING.md says what belongs where.
 
 const within = (...folders) => `^lib/(${folders.join('|')})/`;
@@ -24,9 +24,10 @@ module.exports = {
     layer('domain-imports-domain', within('domain')),
     layer('sql-imports-domain', within('sql'), within('domain'), migrations, settings),
     layer('migrations-import-sql', migrations, within('sql', 'domain')),
-    layer('claimer-imports-sql', within('claimer'), within('domain', 'sql'), settings),
-    layer('client-imports-sql', within('client'), within('domain', 'sql'), settings),
-    layer('nest-imports-the-core', within('nest'), within('domain', 'sql', 'claimer', 'client'), settings),
+    layer('waiting-imports-sql', within('waiting'), within('domain', 'sql')),
+    layer('claimer-imports-waiting', within('claimer'), within('domain', 'sql', 'waiting'), settings),
+    layer('client-imports-waiting', within('client'), within('domain', 'sql', 'waiting'), settings),
+    layer('nest-imports-the-core', within('nest'), within('domain', 'sql', 'waiting', 'claimer', 'client'), settings),
     layer('settings-import-domain', settings, within('domain')),
     {
       name: 'core-never-imports-subpaths',

@@ -1,4 +1,5 @@
 export { PgQueueModule, type PgQueueExtras } from './pg-queue.module.js';
+export { PgQueueCompletion, type JobCompletion, type WaitOptions } from './client/completion.js';
 export {
   PgQueueProducer,
   type EnqueuedJob,
@@ -15,6 +16,7 @@ export { pgQueueMigrations } from './sql/migrations.js';
 export type { PgQueueOptions, RunOptions, WorkerOptions } from './options.js';
 export type { ConflictPolicy } from './sql/enqueue.js';
 export type { FailurePolicy } from './domain/failure-policy.js';
+export type { EndStatus } from './domain/job-end.js';
 export type { Job, JobHeaders } from './domain/job.js';
 export type { RetryPolicy } from './domain/retry-policy.js';
 export * from './domain/errors.js';

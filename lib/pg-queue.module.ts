@@ -8,6 +8,7 @@ import {
 } from '@nestjs/common';
 import { ModulesContainer } from '@nestjs/core';
 import { DataSource } from 'typeorm';
+import { PgQueueCompletion } from './client/completion.js';
 import { PgQueueProducer } from './client/producer.js';
 import { InvalidOptionError } from './domain/errors.js';
 import { PgQueueWorker } from './nest/pg-queue-worker.js';
@@ -78,6 +79,7 @@ function addQueue(definition: DynamicModule, extras: PgQueueExtras): DynamicModu
   const { name = DEFAULT_QUEUE, isGlobal = true, dataSourceToken } = extras;
   checkName(name);
   const producer = getPgQueueToken(PgQueueProducer, name);
+  const completion = getPgQueueToken(PgQueueCompletion, name);
   const worker = getPgQueueToken(PgQueueWorker, name);
   return {
     ...definition,
@@ -87,9 +89,10 @@ function addQueue(definition: DynamicModule, extras: PgQueueExtras): DynamicModu
       ...(definition.providers ?? []),
       runtimeProvider(name, dataSourceToken),
       { provide: producer, inject: [RUNTIME], useFactory: (runtime: QueueRuntime) => runtime.producer },
+      { provide: completion, inject: [RUNTIME], useFactory: (runtime: QueueRuntime) => runtime.completion },
       { provide: worker, inject: [RUNTIME], useFactory: (runtime: QueueRuntime) => runtime.worker },
     ],
-    exports: [...(definition.exports ?? []), producer, worker],
+    exports: [...(definition.exports ?? []), producer, completion, worker],
   };
 }
 

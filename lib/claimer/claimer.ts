@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { claimAlone, claimJobs, type ClaimRequest, type ClaimResult } from '../sql/claim.js';
 import { PROMOTED_AT_ONCE, promoteJobs, readOutlook } from '../sql/promote.js';
-import { Backoff } from './backoff.js';
-import type { Bell } from './bell.js';
+import { Backoff } from '../waiting/backoff.js';
+import type { Bell } from '../waiting/bell.js';
 import type { ClaimBook } from './claim-book.js';
 import type { Dispatcher } from './dispatcher.js';
 import { Isolation } from './isolation.js';
 import { reportError } from './report-error.js';
-import { within } from './within.js';
+import { within } from '../waiting/within.js';
 import type { WorkerContext } from './worker-context.js';
 
 // Rivals commit within milliseconds.

@@ -2,7 +2,7 @@ import { ClaimLost, JobCanceled, JobTimeout, WorkerShutdown } from '../domain/er
 import { parseJob, type ClaimedJob } from '../domain/job.js';
 import { judge } from '../domain/judge.js';
 import { recordResult, type Outcome } from '../domain/outcome.js';
-import type { Bell } from './bell.js';
+import type { Bell } from '../waiting/bell.js';
 import type { Settler } from './settler.js';
 import type { Settlement } from '../sql/settle.js';
 import type { Handler, JobControl, WorkerContext } from './worker-context.js';

@@ -1,6 +1,6 @@
 import { beat, type BeatListener } from './heartbeat.js';
 import type { ClaimBook } from './claim-book.js';
-import type { Bell } from './bell.js';
+import type { Bell } from '../waiting/bell.js';
 import { dissolve } from './maintenance.js';
 import { reportError } from './report-error.js';
 import type { WorkerContext } from './worker-context.js';

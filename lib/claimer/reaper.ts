@@ -1,5 +1,5 @@
 import { reapClaims } from '../sql/claims.js';
-import { Backoff } from './backoff.js';
+import { Backoff } from '../waiting/backoff.js';
 import { reportError } from './report-error.js';
 import type { WorkerContext } from './worker-context.js';
 

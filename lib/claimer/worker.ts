@@ -1,5 +1,5 @@
 import type { Listen } from '../sql/listen.js';
-import { Bell } from './bell.js';
+import { Bell } from '../waiting/bell.js';
 import { ClaimBook } from './claim-book.js';
 import { Claimer } from './claimer.js';
 import { Dispatcher } from './dispatcher.js';
@@ -7,7 +7,7 @@ import { Listener } from './listener.js';
 import { dissolve } from './maintenance.js';
 import { Pulse, type PulseListener } from './pulse.js';
 import { Settler } from './settler.js';
-import { within } from './within.js';
+import { within } from '../waiting/within.js';
 import type { WorkerContext } from './worker-context.js';
 
 // What a database that is down, or doesn't answer, may add to each step of a shutdown.

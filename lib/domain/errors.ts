@@ -116,6 +116,27 @@ export class QueueClosedError extends PgQueueError {
   }
 }
 
+/** `waitFor()` has waited for as long as it was told to; the job goes on. `PGQUEUE_WAIT_TIMEOUT`. */
+export class WaitTimeoutError extends PgQueueError {
+  constructor(
+    readonly jobId: string,
+    readonly timeout: number,
+  ) {
+    super('PGQUEUE_WAIT_TIMEOUT', `Job ${jobId} has not ended within ${timeout} ms. You may wait for it again`);
+  }
+}
+
+/** `waitFor()` is asked for a job of which nothing is known, or no more. `PGQUEUE_UNKNOWN_JOB`. */
+export class UnknownJobError extends PgQueueError {
+  constructor(readonly jobId: string) {
+    super(
+      'PGQUEUE_UNKNOWN_JOB',
+      `Job ${jobId} is unknown: it was deleted, or is no longer in the log, or the transaction that enqueued it is not ` +
+        `committed. Wait after the commit, not inside the transaction`,
+    );
+  }
+}
+
 /** LISTEN has taken effect, and what is notified does not arrive. `PGQUEUE_DEAF`. */
 export class DeafError extends PgQueueError {
   constructor() {

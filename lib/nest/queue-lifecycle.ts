@@ -1,4 +1,5 @@
 import {
+  type BeforeApplicationShutdown,
   Injectable,
   type OnApplicationBootstrap,
   type OnApplicationShutdown,
@@ -20,7 +21,9 @@ import { ShutdownWarner } from './shutdown-warner.js';
 
 /** Starts the workers of all queues after everything else of the application, and drains them before. */
 @Injectable()
-export class QueueLifecycle implements OnApplicationBootstrap, OnModuleDestroy, OnApplicationShutdown {
+export class QueueLifecycle
+  implements OnApplicationBootstrap, OnModuleDestroy, BeforeApplicationShutdown, OnApplicationShutdown
+{
   private readonly names = new Set<string>();
   private readonly runtimes: QueueRuntime[] = [];
   private readonly warner = new ShutdownWarner();
@@ -67,6 +70,11 @@ export class QueueLifecycle implements OnApplicationBootstrap, OnModuleDestroy, 
     this.stopped = true;
     this.warner.stop();
     await Promise.all(this.runtimes.map(({ worker }) => worker.close()));
+  }
+
+  /** While workers drained, a request could still get the result that it waits for; now its server is about to close. */
+  async beforeApplicationShutdown(): Promise<void> {
+    await Promise.all(this.runtimes.map(({ completion }) => completion.close()));
   }
 
   async onApplicationShutdown(): Promise<void> {

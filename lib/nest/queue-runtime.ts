@@ -1,14 +1,18 @@
+import { SqlCompletion } from '../client/sql-completion.js';
 import { SqlProducer } from '../client/sql-producer.js';
-import { within } from '../claimer/within.js';
+import { within } from '../waiting/within.js';
 import type { Handler } from '../claimer/worker-context.js';
 import type { ResolvedOptions } from '../options.js';
 import { primaryPool } from '../sql/connections.js';
 import { poolDatabase, readCommittedDatabase } from '../sql/database.js';
 import { prepareSchema } from '../sql/migrate.js';
+import { listenThrough } from '../sql/listen.js';
 import type { ManagerOwner } from '../sql/manager.js';
 import { createNames } from '../sql/names.js';
+import { isTransient } from '../sql/transient.js';
 import { chooseDataSource, type ChosenDataSource, type DataSourceRequest } from './data-source.resolver.js';
 import { QueueWorker } from './queue-worker.js';
+import { logTroubles } from './worker-logger.js';
 
 // A server out of reach answers no goodbye, and a handler that was given up may keep its connection.
 const DESTROY_GRACE = 1_000;
@@ -20,11 +24,12 @@ export interface QueueRequest extends DataSourceRequest {
   readonly handlers: (queue: QueueRuntime) => readonly Handler[];
 }
 
-/** One queue of an application: its database, its producer and its worker. */
+/** One queue of an application: its database, its producer, its worker, and who waits for its jobs. */
 export class QueueRuntime {
   readonly name: string;
   readonly options: ResolvedOptions;
   readonly producer: SqlProducer;
+  readonly completion: SqlCompletion;
   readonly worker: QueueWorker;
 
   private constructor(
@@ -37,6 +42,10 @@ export class QueueRuntime {
     this.name = name;
     this.options = options;
     this.producer = new SqlProducer({ queue: name, dataSource, db, names, notify: options.notify });
+    const listen = options.notify ? listenThrough(dataSource, options.listenUrl) : undefined;
+    const log = logTroubles(name);
+    const onTrouble = (task: string, error: unknown) => log({ task, error, transient: isTransient(error) });
+    this.completion = new SqlCompletion({ queue: name, db, names, listen, onTrouble });
     this.worker = new QueueWorker({ queue: name, options, dataSource, names, handlers: () => handlers(this) });
   }
 
@@ -66,6 +75,7 @@ export class QueueRuntime {
   /** Ends everything. */
   async close(): Promise<void> {
     await this.worker.close();
+    await this.completion.close();
     await this.producer.close();
     if (this.source.owned && this.source.dataSource.isInitialized) {
       await within(DESTROY_GRACE, this.source.dataSource.destroy());

@@ -7,19 +7,48 @@ import { DEFAULT_QUEUE } from '../tokens.js';
 
 /** Says through Nest's logger what an operator has to know; beside the start, what goes as it should is silent. */
 export function logEvents(queue: string): WorkerObserver {
-  const logger = new Logger(queue === DEFAULT_QUEUE ? 'PgQueue' : `PgQueue:${queue}`);
-  const isRepeated = rememberRepeats();
-  return (event) => {
+  const logger = loggerOf(queue);
+  const logTrouble = troubleLog(logger);
+  return guarded((event) => (event.type === 'error' ? logTrouble(event) : logEvent(logger, event)));
+}
+
+/** As `logEvents`, of what fails and is tried again outside of a worker. */
+export function logTroubles(queue: string): (trouble: Trouble) => void {
+  return guarded(troubleLog(loggerOf(queue)));
+}
+
+function loggerOf(queue: string): Logger {
+  return new Logger(queue === DEFAULT_QUEUE ? 'PgQueue' : `PgQueue:${queue}`);
+}
+
+// A logger of the application that throws must not stop its jobs.
+function guarded<T>(log: (value: T) => void): (value: T) => void {
+  return (value) => {
     try {
-      if (event.type !== 'error') return logEvent(logger, event);
-      if (!isRepeated(`${event.task}: ${describeError(event.error).replaceAll(/\d+/g, '#')}`)) logError(logger, event);
+      log(value);
     } catch {
-      // A logger of the application that throws must not stop its jobs.
+      // See above.
     }
   };
 }
 
-function logEvent(logger: Logger, event: Exclude<WorkerEvent, ErrorEvent>): void {
+/** `task` is what failed, as in 'Failed to claim'. */
+export interface Trouble {
+  readonly task: string;
+  readonly error: unknown;
+  /** Whether it passes by itself. */
+  readonly transient: boolean;
+}
+
+function troubleLog(logger: Logger): (trouble: Trouble) => void {
+  const isRepeated = rememberRepeats();
+  return (trouble) => {
+    const error = describeError(trouble.error).replaceAll(/\d+/g, '#');
+    if (!isRepeated(`${trouble.task}: ${error}`)) logError(logger, trouble);
+  };
+}
+
+function logEvent(logger: Logger, event: Exclude<WorkerEvent, { type: 'error' }>): void {
   switch (event.type) {
     case 'ended':
       return logEnd(logger, event);
@@ -45,9 +74,7 @@ function logEvent(logger: Logger, event: Exclude<WorkerEvent, ErrorEvent>): void
   }
 }
 
-type ErrorEvent = Extract<WorkerEvent, { type: 'error' }>;
-
-function logError(logger: Logger, { task, error, transient }: ErrorEvent): void {
+function logError(logger: Logger, { task, error, transient }: Trouble): void {
   if (transient) return logger.warn(`Failed to ${task}, and will try again: ${describeError(error)}`);
   logger.error(
     `Failed to ${task}: ${describeError(error)}. It will fail again until this is put right`,

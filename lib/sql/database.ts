@@ -50,12 +50,12 @@ const ignore = () => undefined;
 export function readCommittedDatabase(pool: () => Pool): Database {
   const database = poolDatabase(pool);
   let byDefault: Promise<boolean> | undefined;
-  const isByDefault = async () => {
-    const [row] = await database.query('show default_transaction_isolation');
+  const isByDefault = async (limits?: QueryLimits) => {
+    const [row] = await database.query('show default_transaction_isolation', [], limits);
     return row?.['default_transaction_isolation'] === 'read committed';
   };
   const query: Database['query'] = async (text, values, limits) => {
-    byDefault ??= isByDefault();
+    byDefault ??= isByDefault(limits);
     const plain = await byDefault.catch((error: unknown) => {
       byDefault = undefined;
       throw error;

@@ -1,4 +1,4 @@
-import { Bell } from '../../lib/claimer/bell.js';
+import { Bell } from '../../lib/waiting/bell.js';
 import { ClaimBook } from '../../lib/claimer/claim-book.js';
 import { Pulse } from '../../lib/claimer/pulse.js';
 import type { WorkerContext } from '../../lib/claimer/worker-context.js';

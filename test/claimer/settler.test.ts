@@ -1,4 +1,4 @@
-import { Bell } from '../../lib/claimer/bell.js';
+import { Bell } from '../../lib/waiting/bell.js';
 import { Dispatcher } from '../../lib/claimer/dispatcher.js';
 import type { Settler } from '../../lib/claimer/settler.js';
 import type { WorkerContext } from '../../lib/claimer/worker-context.js';
