@@ -89,7 +89,7 @@ describe('a role without all rights', () => {
     },
   );
 
-  it.each(['job', 'claim', 'job_log'])('that lacks one right on %s fails at boot and names it', async (table) => {
+  it.each(['job', 'claim', 'job_log', 'statistic_delta'])('that lacks one right on %s fails at boot and names it', async (table) => {
     await prepare({ empty: false });
     await grant('usage on schema pgqueue');
     await grant(`${DML} on all tables in schema pgqueue`);
