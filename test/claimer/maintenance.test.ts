@@ -132,6 +132,21 @@ describe('maintenance', () => {
     await eventually(async () => expect(await count('statistic')).toBe(1));
   });
 
+  it('bounds statistics that nobody reads, by minutes and by the entrypoints that have run', async () => {
+    await ground.database.query(`
+      insert into pgqueue.job (entrypoint) select 'unknown' || n from generate_series(1, 10000) n;
+      insert into pgqueue.statistic_delta
+      select date_bin('1 minute', now(), 'epoch') - n % 10 * interval '1 minute', 'work' || n % 3, 1, 0, 0, 0, 0, 0, array[n % 50]
+      from generate_series(1, 100000) n`);
+    await settleOne();
+    await maintainerOn(db()).maintain();
+    expect([await count('statistic'), await count('statistic_delta')]).toEqual([31, 0]);
+    const sums = `
+      select sum(successful)::int as jobs, max(cardinality(buckets)) as buckets,
+        sum((select sum(count) from unnest(bucket_counts) as count))::int as durations from pgqueue.statistic`;
+    expect(await ground.database.query(sums)).toEqual([{ jobs: 100_001, buckets: 50, durations: 100_001 }]);
+  });
+
   it('is done by several workers at once, each row by one of them', async () => {
     for (let each = 0; each < 5; each++) await settleOne();
     await write(8 * DAY, 30_000);
