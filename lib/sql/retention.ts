@@ -20,7 +20,8 @@ export interface LogPages {
 }
 
 // By pages and not by an index: a BRIN summary never shrinks, so once the room of what was pruned is used again, all of the table
-// looks old to it. A range of pages costs the same whatever is in it.
+// looks old to it. A range of pages costs the same whatever is in it. Measured on 700,000 rows after two turns of
+// retention: to find nothing through the index read all 10,002 pages.
 const pruneLogSql = statement(
   ({ jobLog }) => `
     with expired as materialized (
