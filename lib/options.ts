@@ -26,8 +26,21 @@ export interface PgQueueOptions {
    * @default as the DataSource connects
    */
   listenUrl?: string | undefined;
+  /** How long the log keeps what became of jobs. */
+  retention?: RetentionOptions | undefined;
   /** What holds for every entrypoint that doesn't say otherwise. */
   defaults?: RunOptions | undefined;
+}
+
+/**
+ * How long outcomes stay in the table `job_log`, in milliseconds. Workers delete what is older about once a minute, and nothing
+ * before it is a minute old.
+ */
+export interface RetentionOptions {
+  /** Those of successful attempts; `0` writes none. @default 604800000 (7 days) */
+  successful?: number | undefined;
+  /** All others. @default 2592000000 (30 days) */
+  failed?: number | undefined;
 }
 
 /** How the jobs of an entrypoint are run. */
@@ -63,7 +76,13 @@ export interface ResolvedOptions {
   readonly worker: ResolvedWorkerOptions | false;
   readonly notify: boolean;
   readonly listenUrl: string | undefined;
+  readonly retention: Retention;
   readonly defaults: RunPolicy;
+}
+
+export interface Retention {
+  readonly successful: number;
+  readonly failed: number;
 }
 
 export interface RunPolicy {
@@ -93,6 +112,9 @@ const DEFAULT_WORKER: ResolvedWorkerOptions = {
   entrypoints: undefined,
   autoStart: true,
 };
+
+const DAY = 86_400_000;
+const DEFAULT_RETENTION: Retention = { successful: 7 * DAY, failed: 30 * DAY };
 
 export const INT4_MAX = 2_147_483_647;
 // setTimeout fires at once for anything longer.
@@ -128,6 +150,9 @@ const checkWorker = fields<ResolvedWorkerOptions>({
   autoStart: boolean,
 });
 
+const age = integer(0, CENTURY, 'milliseconds');
+const checkRetention = fields<Retention>({ successful: age, failed: age });
+
 const checkOptions = fields<Required<PgQueueOptions>>({
   dataSource: check(
     (value): value is DataSource => typeof value === 'object' && value !== null,
@@ -138,6 +163,7 @@ const checkOptions = fields<Required<PgQueueOptions>>({
   worker: (value, option) => (typeof value === 'boolean' ? value : checkWorker(value, option)),
   notify: boolean,
   listenUrl: checkUrl,
+  retention: checkRetention,
   defaults: fields<RunOptions>(RUN_CHECKS),
 });
 
@@ -158,6 +184,10 @@ export function resolveOptions(given: PgQueueOptions = {}, where = 'PgQueueModul
     worker: worker === false ? false : { ...DEFAULT_WORKER, ...(worker === true ? {} : (worker as object)) },
     notify: options.notify ?? true,
     listenUrl: options.listenUrl,
+    retention: {
+      successful: options.retention?.successful ?? DEFAULT_RETENTION.successful,
+      failed: options.retention?.failed ?? DEFAULT_RETENTION.failed,
+    },
     defaults: resolveRun(options.defaults, { retry: DEFAULT_RETRY, timeout: undefined, onFailure: 'hold' }),
   });
 }

@@ -10,10 +10,9 @@ const LONE = String.fromCharCode(0xdc00);
 const BEYOND_TIMER = 2 ** 31;
 
 const bad: [path: string, value: unknown][] = [
-  ...['dataSource', 'migrationsRun', 'notify', 'worker', 'defaults', 'schema'].map((name): [string, unknown] => [
-    name,
-    null,
-  ]),
+  ...['dataSource', 'migrationsRun', 'notify', 'worker', 'defaults', 'schema', 'retention'].map(
+    (name): [string, unknown] => [name, null],
+  ),
   ['dataSource', 'postgres://localhost'],
   ['migrationsRun', 'true'],
   ['migrationsRun', 0],
@@ -23,6 +22,9 @@ const bad: [path: string, value: unknown][] = [
   ['worker', []],
   ['defaults', true],
   ['defaults.retry', 5],
+  ['retention', 7],
+  ...[-1, 1.5, NaN, Infinity, '7'].map((value): [string, unknown] => ['retention.successful', value]),
+  ['retention.failed', null],
   ['schema', ''],
   ['schema', 5],
   ['schema', 'a'.repeat(64)],
@@ -119,13 +121,19 @@ describe('the options of the module', () => {
   });
 
   it('have one set of defaults, which undefined leaves alone', () => {
-    const given = { schema: undefined, worker: { concurrency: undefined }, defaults: { retry: undefined } };
+    const given = {
+      schema: undefined,
+      worker: { concurrency: undefined },
+      retention: { failed: undefined },
+      defaults: { retry: undefined },
+    };
     const resolved = {
       dataSource: undefined,
       schema: 'pgqueue',
       migrationsRun: true,
       notify: true,
       listenUrl: undefined,
+      retention: { successful: 604_800_000, failed: 2_592_000_000 },
       worker: {
         concurrency: 10,
         pollInterval: 5_000,
@@ -150,6 +158,10 @@ describe('the options of the module', () => {
     const zeros = { worker: { shutdownTimeout: 0 }, defaults: { retry: { delay: 0, maxDelay: 0, jitter: 0 } } };
     const resolved = resolveOptions(zeros);
     expect(resolved.worker).toMatchObject({ shutdownTimeout: 0 });
+    expect(resolveOptions({ retention: { successful: 0 } }).retention).toEqual({
+      successful: 0,
+      failed: 2_592_000_000,
+    });
     expect(resolved.defaults.retry).toMatchObject({ delay: 0, maxDelay: 0, jitter: 0 });
     const least = { concurrency: 1, pollInterval: 10, heartbeatTimeout: 100, entrypoints: [] };
     expect(resolveOptions({ worker: least }).worker).toMatchObject(least);

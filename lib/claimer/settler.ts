@@ -133,7 +133,8 @@ export class Settler {
 
   private settle(db: Database, batch: readonly Settlement[]): ReturnType<typeof settleJobs> {
     const { names, label, options } = this.context;
-    return settleJobs(db, names, batch, { worker: label, notify: options.notify });
+    const { notify, retention } = options;
+    return settleJobs(db, names, batch, { worker: label, notify, logSuccess: retention.successful > 0 });
   }
 
   private report(batch: readonly Settlement[], answers: readonly SettledJob[]): void {

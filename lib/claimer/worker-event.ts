@@ -22,6 +22,6 @@ export type WorkerEvent =
   | { readonly type: 'error'; readonly task: WorkerTask; readonly error: unknown; readonly transient: boolean };
 
 /** The long-running parts, by what fails in them. */
-export type WorkerTask = 'claim' | 'settle' | 'beat' | 'dissolve' | 'listen';
+export type WorkerTask = 'claim' | 'settle' | 'beat' | 'dissolve' | 'listen' | 'maintain';
 
 export type WorkerObserver = (event: WorkerEvent) => void;

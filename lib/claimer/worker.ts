@@ -4,6 +4,7 @@ import { ClaimBook } from './claim-book.js';
 import { Claimer } from './claimer.js';
 import { Dispatcher } from './dispatcher.js';
 import { Listener } from './listener.js';
+import { Maintainer } from './maintainer.js';
 import { dissolve } from './maintenance.js';
 import { Pulse, type PulseListener } from './pulse.js';
 import { Settler } from './settler.js';
@@ -16,6 +17,9 @@ const LAST_WORDS = 1_000;
 // One that gets no answer ends with its connection.
 const LAST_BEAT = 100;
 
+// Drains may follow each other closely.
+const STRETCHES_PER_DRAIN = 1;
+
 /** All parts of one running worker. It is started once and stopped once. */
 export class Worker {
   private readonly wakeUp = new Bell();
@@ -25,6 +29,7 @@ export class Worker {
   private readonly claimer: Claimer;
   private readonly listener: Listener;
   private readonly pulse: Pulse;
+  private readonly maintainer: Maintainer;
   private stopping: Promise<void> | undefined;
 
   constructor(
@@ -44,6 +49,7 @@ export class Worker {
       onCanceled: (job) => this.dispatcher.cancel(job),
     };
     this.pulse = new Pulse(context, this.book, pulse, hurry);
+    this.maintainer = new Maintainer(context);
   }
 
   start(): void {
@@ -52,6 +58,7 @@ export class Worker {
     this.pulse.start();
     this.listener.start();
     this.claimer.start();
+    this.maintainer.start();
   }
 
   /**
@@ -86,12 +93,14 @@ export class Worker {
     this.pulse.start();
     // An outcome that can't be written for longer is somebody else's to find. Claiming tells why.
     await this.claimer.drain(() => within(heartbeatTimeout, this.settler.flush()));
+    // An application that only drains has nobody else to do so.
+    await this.maintainer.maintain(STRETCHES_PER_DRAIN);
   }
 
   private async wind(): Promise<void> {
     const { shutdownTimeout } = this.context.options;
     // Together, as a claim that is under way is given back when it comes.
-    const last = Promise.all([this.claimer.stop(), this.listener.stop()]);
+    const last = Promise.all([this.claimer.stop(), this.listener.stop(), this.maintainer.stop()]);
     await Promise.all([within(LAST_WORDS, last), this.dispatcher.drain(shutdownTimeout)]);
     await this.flush();
     await within(LAST_BEAT, this.pulse.stop());

@@ -23,8 +23,8 @@ export interface QueueWorkerContext {
   readonly handlers: () => readonly Handler[];
 }
 
-// One each for what runs at the same time: claiming, settling, beating. None can wait for another.
-const CONNECTIONS = 3;
+// One each for what runs at the same time: claiming, settling, beating, maintenance. None can wait for another.
+const CONNECTIONS = 4;
 // All is written by then, or can't be.
 const END_GRACE = 500;
 
@@ -115,7 +115,7 @@ export class QueueWorker implements PgQueueWorker {
     return {
       db,
       names,
-      options: { ...options.worker, notify: options.notify },
+      options: { ...options.worker, notify: options.notify, retention: options.retention },
       handlers: new Map(handlers.map((handler) => [handler.entrypoint, handler])),
       label: `${hostname()}:${process.pid}:${randomBytes(3).toString('hex')}`,
       observe,

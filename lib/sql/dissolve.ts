@@ -1,6 +1,7 @@
 import type { Database } from './database.js';
 import { statement, type Names } from './names.js';
 import { memberOf, text } from './rows.js';
+import { countAttempts } from './statistics.js';
 
 // So that a job comes to its end that kills its worker, but never alone.
 const LOSSES_FOR_FREE = 10;
@@ -64,6 +65,7 @@ const dissolveSql = statement(
       insert into ${names.jobLog} (job_id, entrypoint, attempt, status, claim_id, worker, error)
       select id, entrypoint, attempt, outcome, claim_id, worker, case outcome when 'canceled' then $6::text else $3::text end
       from freed),
+    ${countAttempts(names, 'freed')},
     removed as (
       delete from ${names.claim} as claim using stale
       where claim.claim_id = stale.claim_id

@@ -57,7 +57,10 @@ async function checkGrants(db: Database, names: Names): Promise<void> {
   const rows = await db.query(
     `select name, "right" from unnest($1::text[]) as t(name), unnest($2::text[]) as r("right")
      where not has_table_privilege(name, "right")`,
-    [[names.job, names.claim, names.jobLog, names.entrypoint], RIGHTS.split(', ')],
+    [
+      [names.job, names.claim, names.jobLog, names.entrypoint, names.statistic, names.statisticDelta],
+      RIGHTS.split(', '),
+    ],
   );
   const [row] = rows;
   if (row !== undefined) throw await denied(db, names, new Error(`no right to ${row['right']} on ${row['name']}`));

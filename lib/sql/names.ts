@@ -9,6 +9,10 @@ export interface Names {
   readonly claim: string;
   readonly jobLog: string;
   readonly entrypoint: string;
+  /** What was counted, a row for each minute and entrypoint. */
+  readonly statistic: string;
+  /** What was counted since, a row for each write. */
+  readonly statisticDelta: string;
   readonly migration: string;
   /** The NOTIFY channel of workers, unquoted. */
   readonly channel: string;
@@ -25,6 +29,8 @@ export function createNames(schemaName: string): Names {
     claim: `${schema}."claim"`,
     jobLog: `${schema}."job_log"`,
     entrypoint: `${schema}."entrypoint"`,
+    statistic: `${schema}."statistic"`,
+    statisticDelta: `${schema}."statistic_delta"`,
     migration: `${schema}."migration"`,
     channel: channelOf('pgqueue', schemaName),
     endChannel: channelOf('pgqueue-end', schemaName),

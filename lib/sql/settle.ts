@@ -3,6 +3,7 @@ import { RECORDED_OUTCOMES, type Outcome, type RecordedOutcome } from '../domain
 import type { Database, Row } from './database.js';
 import { statement, type Names } from './names.js';
 import { memberOf, text } from './rows.js';
+import { countAttempts } from './statistics.js';
 import { jsonArray, textArray } from './text-array.js';
 
 /** What became of one claimed job. */
@@ -63,7 +64,8 @@ const settleSql = statement(
     logged as (
       insert into ${names.jobLog} (job_id, entrypoint, attempt, status, claim_id, worker, error, stack, result, duration)
       select id, entrypoint, attempt, outcome, claim_id, $10::text, error, stack, result, duration
-      from settled where outcome <> 'released'),
+      from settled where outcome <> 'released' and (outcome <> 'successful' or awaited or $14::boolean)),
+    ${countAttempts(names, 'settled', 'duration')},
     notified as materialized (
       select pg_notify($11::text, '') where $12::boolean and exists (select from updated where status = 'queued')),
     told as materialized (
@@ -78,6 +80,8 @@ const settleSql = statement(
 export interface SettleContext {
   readonly worker: string;
   readonly notify: boolean;
+  /** Whether the log tells of successful attempts, too. If not, only of those that somebody waits for. @default true */
+  readonly logSuccess?: boolean;
 }
 
 export interface SettledJob {
@@ -92,7 +96,7 @@ export async function settleJobs(
   db: Database,
   names: Names,
   settlements: readonly Settlement[],
-  { worker, notify }: SettleContext,
+  { worker, notify, logSuccess = true }: SettleContext,
 ): Promise<SettledJob[]> {
   const columns = settlements.map(({ outcome }) => columnsOf(outcome));
   const rows = await db.query(settleSql(names), [
@@ -109,6 +113,7 @@ export async function settleJobs(
     names.channel,
     notify,
     names.endChannel,
+    logSuccess,
   ]);
   return rows.map((row) => ({ id: text(row, 'id'), claimId: text(row, 'claim_id'), outcome: recorded(row) }));
 }

@@ -37,8 +37,8 @@ describe('the connections of a worker', () => {
   });
 
   it.each([
-    [4, true],
-    [3, false],
+    [5, true],
+    [4, false],
   ])('are %i at most under load, with notify: %s', async (most, notify) => {
     const url = `${ground.database.url}?application_name=loaded`;
     const ofTheApplication = 1; // TypeORM's own, since it was initialised

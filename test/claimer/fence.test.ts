@@ -42,12 +42,12 @@ describe('a job that is taken from a worker which still runs it', () => {
     first.resolve();
     expect(await worker.event('refused')).toMatchObject({ ids: [id] });
     expect(await database.query('select status, claim_id, attempt from pgqueue.job')).toEqual([
-      { status: 'picked', claim_id: claimId, attempt: 1 },
+      { status: 'picked', claim_id: claimId, attempt: 2 },
     ]);
     second.resolve();
     await worker.event('settled');
     await worker.stop();
-    expect(await ends()).toEqual([{ claim_id: claimId, attempt: 1, status: 'successful' }]);
+    expect(await ends()).toEqual([{ claim_id: claimId, attempt: 2, status: 'successful' }]);
     expect(await database.query('select from pgqueue.job')).toEqual([]);
   });
 
@@ -75,7 +75,7 @@ describe('a job that is taken from a worker which still runs it', () => {
     ]);
     ended.resolve();
     await Promise.all([one.stop(), other.stop()]);
-    expect(await ends()).toEqual([{ claim_id: job?.claimId, attempt: 1, status: 'successful' }]);
+    expect(await ends()).toEqual([{ claim_id: job?.claimId, attempt: 2, status: 'successful' }]);
   });
 
   it('goes to another worker while an event loop is blocked, whose result is refused when it wakes', async () => {
@@ -92,7 +92,7 @@ describe('a job that is taken from a worker which still runs it', () => {
     await other.stop();
     expect(await database.query('select attempt, status, worker from pgqueue.job_log order by ended_at')).toEqual([
       { attempt: 1, status: 'lost', worker: 'blocked' },
-      { attempt: 1, status: 'successful', worker: 'other' },
+      { attempt: 2, status: 'successful', worker: 'other' },
     ]);
   });
 });

@@ -33,7 +33,7 @@ describe('the ledger of versions', () => {
         select format('%s.%s', table_schema, table_name) as name from information_schema.tables
         where table_schema not in ('pg_catalog', 'information_schema') order by 1`)
     ).map(({ name }) => name);
-  const QUEUE = ['claim', 'entrypoint', 'job', 'job_log', 'migration'];
+  const QUEUE = ['claim', 'entrypoint', 'job', 'job_log', 'migration', 'statistic', 'statistic_delta'];
   const APP = ['public.migrations', 'public.shop_order'];
   const inSchema = (schema: string) => QUEUE.map((table) => `${schema}.${table}`);
 

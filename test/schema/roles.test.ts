@@ -89,18 +89,21 @@ describe('a role without all rights', () => {
     },
   );
 
-  it.each(['job', 'claim', 'job_log'])('that lacks one right on %s fails at boot and names it', async (table) => {
-    await prepare({ empty: false });
-    await grant('usage on schema pgqueue');
-    await grant(`${DML} on all tables in schema pgqueue`);
-    for (const right of DML.split(', ')) {
-      await database.query(`revoke ${right} on pgqueue.${table} from ${role.quoted}`);
-      const { message } = await bootError();
-      expect(message).toContain(`no right to ${right} on "pgqueue"."${table}"`);
-      await obey(message, 'use');
-      await (await bootAsRole()).close();
-    }
-  });
+  it.each(['job', 'claim', 'job_log', 'statistic_delta'])(
+    'that lacks one right on %s fails at boot and names it',
+    async (table) => {
+      await prepare({ empty: false });
+      await grant('usage on schema pgqueue');
+      await grant(`${DML} on all tables in schema pgqueue`);
+      for (const right of DML.split(', ')) {
+        await database.query(`revoke ${right} on pgqueue.${table} from ${role.quoted}`);
+        const { message } = await bootError();
+        expect(message).toContain(`no right to ${right} on "pgqueue"."${table}"`);
+        await obey(message, 'use');
+        await (await bootAsRole()).close();
+      }
+    },
+  );
 
   it('that may not read the ledger fails at boot and names it', async () => {
     await prepare({ empty: false });

@@ -23,7 +23,7 @@ export interface TestWorker {
 export type TestHandlers = Record<string, Handler['run']>;
 
 export interface TestWorkerOptions
-  extends WorkerOptions, Pick<PgQueueOptions, 'notify' | 'listenUrl' | 'defaults' | 'schema'> {
+  extends WorkerOptions, Pick<PgQueueOptions, 'notify' | 'listenUrl' | 'defaults' | 'schema' | 'retention'> {
   /** How it is called in the log. */
   label?: string;
   /** Hears of each event while it happens. */
@@ -40,16 +40,31 @@ export async function startWorker(
   handlers: TestHandlers,
   given: TestWorkerOptions = {},
 ): Promise<TestWorker> {
-  const { notify, listenUrl, defaults, schema, label = 'test', observe, listen = same, beforeStart, ...worker } = given;
-  const options = resolveOptions({ notify, listenUrl, defaults, schema, worker });
+  const {
+    notify,
+    listenUrl,
+    defaults,
+    schema,
+    retention,
+    label = 'test',
+    observe,
+    listen = same,
+    beforeStart,
+    ...worker
+  } = given;
+  const options = resolveOptions({ notify, listenUrl, defaults, schema, retention, worker });
   const dataSource = await new DataSource({ type: 'postgres', url }).initialize();
   await beforeStart?.();
-  const { pool, end } = openPool(dataSource, 3);
+  const { pool, end } = openPool(dataSource, 4);
   const log = eventLog(observe);
   const context = {
     db: readCommittedDatabase(() => pool),
     names: createNames(options.schema),
-    options: { ...(options.worker as Exclude<typeof options.worker, false>), notify: options.notify },
+    options: {
+      ...(options.worker as Exclude<typeof options.worker, false>),
+      notify: options.notify,
+      retention: options.retention,
+    },
     handlers: new Map(
       Object.entries(handlers).map(([entrypoint, run]) => [entrypoint, { entrypoint, ...options.defaults, run }]),
     ),
