@@ -1,4 +1,4 @@
-import type { DataSource, DataSourceOptions } from 'typeorm';
+import type { DataSource, DataSourceOptions, EntityManager } from 'typeorm';
 import { CENTURY } from './domain/duration.js';
 import { checkEntrypointName } from './domain/entrypoint-name.js';
 import { InvalidOptionError } from './domain/errors.js';
@@ -26,9 +26,17 @@ export interface PgQueueOptions {
    * @default as the DataSource connects
    */
   listenUrl?: string | undefined;
+  /**
+   * Returns the manager of the transaction that surrounds the call, or `undefined` where there is none. Asked once by each
+   * `enqueue` and `enqueueMany` that is not given a `manager`.
+   * @default none: what is enqueued without a `manager` commits at once
+   */
+  transaction?: AmbientTransaction | undefined;
   /** What holds for every entrypoint that doesn't say otherwise. */
   defaults?: RunOptions | undefined;
 }
+
+export type AmbientTransaction = () => EntityManager | undefined;
 
 /** How the jobs of an entrypoint are run. */
 export interface RunOptions {
@@ -63,6 +71,7 @@ export interface ResolvedOptions {
   readonly worker: ResolvedWorkerOptions | false;
   readonly notify: boolean;
   readonly listenUrl: string | undefined;
+  readonly transaction: AmbientTransaction | undefined;
   readonly defaults: RunPolicy;
 }
 
@@ -138,6 +147,10 @@ const checkOptions = fields<Required<PgQueueOptions>>({
   worker: (value, option) => (typeof value === 'boolean' ? value : checkWorker(value, option)),
   notify: boolean,
   listenUrl: checkUrl,
+  transaction: check(
+    (value): value is AmbientTransaction => typeof value === 'function',
+    'a function that returns an EntityManager or undefined',
+  ),
   defaults: fields<RunOptions>(RUN_CHECKS),
 });
 
@@ -158,6 +171,7 @@ export function resolveOptions(given: PgQueueOptions = {}, where = 'PgQueueModul
     worker: worker === false ? false : { ...DEFAULT_WORKER, ...(worker === true ? {} : (worker as object)) },
     notify: options.notify ?? true,
     listenUrl: options.listenUrl,
+    transaction: options.transaction,
     defaults: resolveRun(options.defaults, { retry: DEFAULT_RETRY, timeout: undefined, onFailure: 'hold' }),
   });
 }

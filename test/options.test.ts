@@ -36,6 +36,8 @@ const bad: [path: string, value: unknown][] = [
   ...[NaN, -1, 0.5, '0', BEYOND_TIMER].map((value): [string, unknown] => ['worker.shutdownTimeout', value]),
   ['worker.autoStart', 'false'],
   ['worker.autoStart', 0],
+  ['transaction', {}],
+  ['transaction', null],
   ['listenUrl', null],
   ['listenUrl', 5432],
   ['worker.entrypoints', 'name'],
@@ -126,6 +128,7 @@ describe('the options of the module', () => {
       migrationsRun: true,
       notify: true,
       listenUrl: undefined,
+      transaction: undefined,
       worker: {
         concurrency: 10,
         pollInterval: 5_000,

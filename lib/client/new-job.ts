@@ -51,7 +51,7 @@ const checkEach = list<NewJob>((value, where) => {
 /** Validates the jobs of one call. */
 export const checkJobs: Check<readonly NewJob[]> = (value, where) => {
   const jobs = checkEach(value, where);
-  const bytes = jobs.reduce((sum, { payload, headers }) => sum + (payload?.length ?? 0) + (headers?.length ?? 0), 0);
+  const bytes = jobs.reduce((sum, { payload, headers }) => sum + bytesOf(payload) + bytesOf(headers), 0);
   if (bytes <= CALL_BYTES) return jobs;
   throw new InvalidOptionError(
     where,
@@ -59,6 +59,8 @@ export const checkJobs: Check<readonly NewJob[]> = (value, where) => {
     `at most ${CALL_BYTES} bytes in one call: make several calls`,
   );
 };
+
+const bytesOf = (json: string | null) => (json === null ? 0 : Buffer.byteLength(json));
 
 /**
  * Validates a job, whose options are checked, and writes its JSON.

@@ -35,7 +35,8 @@ export class QueueRuntime {
     const db = readCommittedDatabase(() => primaryPool(dataSource));
     this.name = name;
     this.options = options;
-    this.producer = new SqlProducer({ queue: name, dataSource, db, names, notify: options.notify });
+    const { notify, transaction } = options;
+    this.producer = new SqlProducer({ queue: name, dataSource, db, names, notify, transaction });
     this.worker = new QueueWorker({ queue: name, options, dataSource, names, handlers: () => handlers(this) });
   }
 

@@ -12,7 +12,10 @@ class Orders {
   }
 }
 
-const fakeProducer = () => ({ enqueue: jest.fn().mockResolvedValue({ id: '1', duplicate: false }), enqueueMany: jest.fn() });
+const fakeProducer = () => ({
+  enqueue: jest.fn().mockResolvedValue({ id: '1', duplicate: false }),
+  enqueueMany: jest.fn(),
+});
 
 describe('in a test of a provider', () => {
   const ground = useGround({ database: false });
