@@ -121,8 +121,14 @@ describe('the option transaction', () => {
 
     it('knows nested, new and suspended transactions', async () => {
       const { queue } = await start();
-      const nested = (name: string, propagation: Propagation, end = () => undefined as void) =>
-        runInTransaction(async () => void (await queue.enqueue(name), end()), { ...options, propagation });
+      const nested = (name: string, propagation: Propagation, end?: () => void) =>
+        runInTransaction(
+          async () => {
+            await queue.enqueue(name);
+            end?.();
+          },
+          { ...options, propagation },
+        );
       await runInTransaction(async () => {
         await queue.enqueue('outer');
         await nested('suspended', Propagation.NOT_SUPPORTED);
