@@ -108,7 +108,7 @@ describe('a role without all rights', () => {
     await grant(`${DML} on all tables in schema pgqueue`);
     await database.query('revoke execute on all functions in schema pgqueue from public');
     const { message } = await bootError();
-    expect(message).toContain('no right to execute on pgqueue.enqueue');
+    expect(message).toMatch(/no right to execute on pgqueue\.\w+\(/);
     await obey(message, 'use');
     const { queue, close } = await bootAsRole();
     await queue.enqueue('name');
