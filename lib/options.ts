@@ -1,4 +1,4 @@
-import type { DataSource, DataSourceOptions } from 'typeorm';
+import type { DataSource, DataSourceOptions, EntityManager } from 'typeorm';
 import { CENTURY } from './domain/duration.js';
 import { checkEntrypointName } from './domain/entrypoint-name.js';
 import { InvalidOptionError } from './domain/errors.js';
@@ -28,6 +28,12 @@ export interface PgQueueOptions {
   listenUrl?: string | undefined;
   /** How long the log keeps what became of jobs. */
   retention?: RetentionOptions | undefined;
+  /**
+   * Returns the manager of the transaction that surrounds the call, or `undefined` where there is none. Asked once by each
+   * `enqueue` and `enqueueMany` that is not given a `manager`.
+   * @default none: what is enqueued without a `manager` commits at once
+   */
+  transaction?: AmbientTransaction | undefined;
   /** What holds for every entrypoint that doesn't say otherwise. */
   defaults?: RunOptions | undefined;
 }
@@ -42,6 +48,7 @@ export interface RetentionOptions {
   /** All others. @default 2592000000 (30 days) */
   failed?: number | undefined;
 }
+export type AmbientTransaction = () => EntityManager | undefined;
 
 /** How the jobs of an entrypoint are run. */
 export interface RunOptions {
@@ -77,6 +84,7 @@ export interface ResolvedOptions {
   readonly notify: boolean;
   readonly listenUrl: string | undefined;
   readonly retention: Retention;
+  readonly transaction: AmbientTransaction | undefined;
   readonly defaults: RunPolicy;
 }
 
@@ -164,6 +172,10 @@ const checkOptions = fields<Required<PgQueueOptions>>({
   notify: boolean,
   listenUrl: checkUrl,
   retention: checkRetention,
+  transaction: check(
+    (value): value is AmbientTransaction => typeof value === 'function',
+    'a function that returns an EntityManager or undefined',
+  ),
   defaults: fields<RunOptions>(RUN_CHECKS),
 });
 
@@ -188,6 +200,7 @@ export function resolveOptions(given: PgQueueOptions = {}, where = 'PgQueueModul
       successful: options.retention?.successful ?? DEFAULT_RETENTION.successful,
       failed: options.retention?.failed ?? DEFAULT_RETENTION.failed,
     },
+    transaction: options.transaction,
     defaults: resolveRun(options.defaults, { retry: DEFAULT_RETRY, timeout: undefined, onFailure: 'hold' }),
   });
 }

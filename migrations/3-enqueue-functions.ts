@@ -1,5 +1,6 @@
 import { quoteLiteral } from '../lib/sql/names.js';
 import { PgQueueMigration } from '../lib/sql/pg-queue-migration.js';
+import { createEnqueue, dropEnqueue } from './3-enqueue.js';
 
 const BULK_ARGUMENTS = [
   ['entrypoints', 'text[]'],
@@ -16,32 +17,6 @@ const BULK = BULK_ARGUMENTS.map(([name, type]) => `${name} ${type}`).join(', ');
 const BULK_TYPES = BULK_ARGUMENTS.map(([, type]) => type).join(', ');
 const RESULT = 'table ("position" bigint, id bigint, outcome text)';
 
-const ARGUMENTS = [
-  ['priority', 'integer', '0'],
-  ['delay', 'interval', 'null'],
-  ['run_at', 'timestamptz', 'null'],
-  ['dedupe_key', 'text', 'null'],
-  ['on_conflict', 'text', `'skip'`],
-  ['headers', 'jsonb', 'null'],
-  ['max_attempts', 'integer', 'null'],
-] as const;
-const OPTIONS = ARGUMENTS.map(([name, type, value]) => `${name} ${type} default ${value}`).join(', ');
-const OPTION_REFERENCES = ARGUMENTS.map((_, index) => `$${index + 3}`).join(', ');
-const OPTION_TYPES = ARGUMENTS.map(([, type]) => type).join(', ');
-
-/** As the producer checks, for those who call from SQL. */
-const CHECKS = [
-  ['coalesce(octet_length(entrypoint) not between 1 and 512, true)', 'entrypoint must be a name of 1 to 512 bytes'],
-  ['octet_length(payload) > 10485760', 'payload must be JSON of at most 10485760 bytes'],
-  [`jsonb_typeof(headers) <> 'object'`, 'headers must be a JSON object'],
-  ['priority is null', 'priority must be an integer'],
-  ['delay is not null and run_at is not null', 'give either delay or run_at, not both'],
-  [`delay < interval '0'`, 'delay must not be negative'],
-  ['max_attempts < 1', 'max_attempts must be at least 1'],
-  ['octet_length(dedupe_key) not between 1 and 1024', 'dedupe_key must have 1 to 1024 bytes'],
-  [`coalesce(on_conflict not in ('skip', 'raise', 'replace'), true)`, 'on_conflict must be skip, raise or replace'],
-] as const;
-
 const DUE_AT = `coalesce(
             timestamptz 'epoch' + input.run_at * interval '1 ms', clock_timestamp() + input.delay * interval '1 ms')`;
 const WAIT = `case when due_at > clock_timestamp() then 'later' else 'ready' end`;
@@ -56,19 +31,13 @@ export class EnqueueFunctions extends PgQueueMigration {
   }
 
   protected apply(): readonly string[] {
-    return [
-      this.createEnqueueKeyed(),
-      this.createInsertJobs(),
-      this.createEnqueueJobs(),
-      this.createEnqueue(),
-      ...this.createOverloads(),
-    ];
+    return [this.createEnqueueKeyed(), this.createInsertJobs(), this.createEnqueueJobs(), ...createEnqueue(this.names)];
   }
 
   protected revert(): readonly string[] {
     const { schema } = this.names;
     return [
-      ...['text', 'json', 'jsonb'].map((type) => `drop function ${schema}.enqueue(text, ${type}, ${OPTION_TYPES})`),
+      ...dropEnqueue(this.names),
       `drop function ${schema}.enqueue_jobs(${BULK_TYPES}, boolean)`,
       `drop function ${schema}.insert_jobs(${BULK_TYPES})`,
       `drop function ${schema}.enqueue_keyed(text, json, json, integer, integer, timestamptz, text, text)`,
@@ -76,14 +45,10 @@ export class EnqueueFunctions extends PgQueueMigration {
   }
 
   // Whoever inserts a key second waits for the first to commit. The job that has taken a key may end before it is looked at; then
-  // the key is free again.
+  // the key is free again. A plan that was made while the table was small would read all of it for as long as the session lives.
   private createEnqueueKeyed(): string {
     const { job, schema } = this.names;
-    return `
-      create function ${schema}.enqueue_keyed(
-        entrypoint text, payload json, headers json, priority integer, max_attempts integer, due_at timestamptz, dedupe_key text,
-        on_conflict text, out id bigint, out outcome text)
-      language plpgsql as $function$
+    const body = `
       #variable_conflict use_column
       begin
         loop
@@ -95,7 +60,8 @@ export class EnqueueFunctions extends PgQueueMigration {
           exit when id is not null;
           if on_conflict = 'replace' then
             update ${job} as job
-            set payload = $2, headers = $3, priority = $4, max_attempts = $5, run_at = $6, wait = ${WAIT}, attempt = 0
+            set payload = $2, headers = $3, priority = $4, max_attempts = $5, run_at = $6, wait = ${WAIT}, attempt = 0,
+              losses = 0
             where job.entrypoint = $1 and job.dedupe_key = $7 and job.status = 'queued'
             returning job.id, 'replaced' into id, outcome;
             exit when id is not null;
@@ -105,16 +71,22 @@ export class EnqueueFunctions extends PgQueueMigration {
           where job.entrypoint = $1 and job.dedupe_key = $7 and job.status in ('queued', 'picked');
           exit when id is not null;
         end loop;
-      end
-      $function$`;
+      end`;
+    return `
+      create function ${schema}.enqueue_keyed(
+        entrypoint text, payload json, headers json, priority integer, max_attempts integer, due_at timestamptz, dedupe_key text,
+        on_conflict text, out id bigint, out outcome text)
+      language plpgsql set enable_seqscan = off as ${quoteLiteral(body)}`;
   }
 
+  // Ids rise in the order of the inserts, so the nth id is that of the nth job without a key. A join would say so too, and take
+  // hours: of arrays that are parameters the planner expects ten elements.
   private insertPlain(): string {
     const { job } = this.names;
     return `
         with input as (
           select *, ${DUE_AT} as due_at
-          from unnest($1, $2, $3, $4, $5, $6, $7, coalesce($8, array_fill(null::text, array[cardinality($1)])))
+          from unnest($1, $2, $3, $4, $5, $6, $7, $8)
             with ordinality as input(entrypoint, payload, headers, priority, max_attempts, delay, run_at, dedupe_key, position)
           where input.dedupe_key is null),
         inserted as (
@@ -122,22 +94,26 @@ export class EnqueueFunctions extends PgQueueMigration {
           select input.entrypoint, input.payload, input.headers, input.priority, input.max_attempts, due_at, ${WAIT}
           from input order by input.position
           returning job.id)
-        select input.position, inserted.id, 'inserted'
-        from (select input.position, row_number() over (order by input.position) as nth from input) as input
-        join (select inserted.id, row_number() over (order by inserted.id) as nth from inserted) as inserted using (nth);`;
+        select coalesce(plain[numbered.nth], numbered.nth), numbered.id, 'inserted'
+        from (select inserted.id, row_number() over (order by inserted.id) as nth from inserted) as numbered`;
   }
 
   // Keys are taken in their order, or two calls that share some could deadlock.
   private createInsertJobs(): string {
     const { schema } = this.names;
-    return `
-      create function ${schema}.insert_jobs(${BULK}) returns ${RESULT}
-      language plpgsql as $function$
+    const body = `
       #variable_conflict use_column
       declare
+        plain bigint[];
         taken record;
+        own bigint;
       begin
-        return query ${this.insertPlain()}
+        if dedupe_keys is not null then
+          plain := array(
+            select input.position from unnest($8) with ordinality as input(dedupe_key, position)
+            where input.dedupe_key is null order by input.position);
+        end if;
+        return query ${this.insertPlain()};
         if dedupe_keys is null then return; end if;
         for taken in
           select *, ${DUE_AT} as due_at
@@ -145,29 +121,30 @@ export class EnqueueFunctions extends PgQueueMigration {
             with ordinality as input(
               entrypoint, payload, headers, priority, max_attempts, delay, run_at, dedupe_key, on_conflict, position)
           where input.dedupe_key is not null
-          order by input.dedupe_key, input.entrypoint, input.position
+          order by input.dedupe_key collate "C", input.entrypoint collate "C", input.position
         loop
           position := taken.position;
           select keyed.id, keyed.outcome into id, outcome
           from ${schema}.enqueue_keyed(
             taken.entrypoint, taken.payload, taken.headers, taken.priority, taken.max_attempts, taken.due_at, taken.dedupe_key,
             taken.on_conflict) as keyed;
+          if outcome = 'inserted' then own := id; end if;
           if outcome = 'refused' then
-            raise exception using errcode = '${REFUSED}', message = jsonb_build_array(position, id)::text;
+            raise exception using errcode = '${REFUSED}', message = jsonb_build_array(position, nullif(id, own))::text;
           end if;
           return next;
         end loop;
-      end
-      $function$`;
+      end`;
+    return `
+      create function ${schema}.insert_jobs(${BULK}) returns ${RESULT}
+      language plpgsql as ${quoteLiteral(body)}`;
   }
 
   // A job that is refused undoes the whole call and leaves the caller's transaction as it was. That takes a block with a handler,
-  // for which other calls don't pay.
+  // for which other calls don't pay. It comes back without an id when the key was taken by the same call, which is undone.
   private createEnqueueJobs(): string {
     const { schema, channel } = this.names;
-    return `
-      create function ${schema}.enqueue_jobs(${BULK}, notify boolean) returns ${RESULT}
-      language plpgsql as $function$
+    const body = `
       declare
         refused jsonb;
       begin
@@ -185,39 +162,9 @@ export class EnqueueFunctions extends PgQueueMigration {
         if notify then
           perform pg_notify(${quoteLiteral(channel)}, '');
         end if;
-      end
-      $function$`;
-  }
-
-  private createEnqueue(): string {
-    const { schema } = this.names;
+      end`;
     return `
-      create function ${schema}.enqueue(entrypoint text, payload text default null, ${OPTIONS}) returns bigint
-      language plpgsql as $function$
-      declare
-        enqueued record;
-      begin
-        ${CHECKS.map(([isWrong, message]) => `if ${isWrong} then raise exception using errcode = '22023', message = ${quoteLiteral(message)}; end if;`).join('\n        ')}
-        select * into enqueued from ${schema}.enqueue_jobs(
-          array[entrypoint], array[payload::json], array[headers::json], array[priority], array[max_attempts],
-          array[coalesce(extract(epoch from delay) * 1000, 0)::float8], array[(extract(epoch from run_at) * 1000)::float8],
-          case when dedupe_key is not null then array[dedupe_key] end, array[on_conflict], true);
-        if enqueued.outcome = 'refused' then
-          raise unique_violation using message = format(
-            'Job %s of entrypoint %s has the dedupe_key %s, and on_conflict is raise', enqueued.id, entrypoint, dedupe_key);
-        end if;
-        return enqueued.id;
-      end
-      $function$`;
-  }
-
-  // A literal counts as text, so that none is ambiguous.
-  private createOverloads(): readonly string[] {
-    const { schema } = this.names;
-    return ['json', 'jsonb'].map(
-      (type) => `
-      create function ${schema}.enqueue(entrypoint text, payload ${type}, ${OPTIONS}) returns bigint
-      language sql as $function$ select ${schema}.enqueue($1, $2::text, ${OPTION_REFERENCES}) $function$`,
-    );
+      create function ${schema}.enqueue_jobs(${BULK}, notify boolean) returns ${RESULT}
+      language plpgsql as ${quoteLiteral(body)}`;
   }
 }

@@ -38,6 +38,8 @@ const bad: [path: string, value: unknown][] = [
   ...[NaN, -1, 0.5, '0', BEYOND_TIMER].map((value): [string, unknown] => ['worker.shutdownTimeout', value]),
   ['worker.autoStart', 'false'],
   ['worker.autoStart', 0],
+  ['transaction', {}],
+  ['transaction', null],
   ['listenUrl', null],
   ['listenUrl', 5432],
   ['worker.entrypoints', 'name'],
@@ -134,6 +136,7 @@ describe('the options of the module', () => {
       notify: true,
       listenUrl: undefined,
       retention: { successful: 604_800_000, failed: 2_592_000_000 },
+      transaction: undefined,
       worker: {
         concurrency: 10,
         pollInterval: 5_000,

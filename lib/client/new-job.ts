@@ -1,7 +1,7 @@
 import { types } from 'node:util';
 import { checkEntrypointName } from '../domain/entrypoint-name.js';
 import { InvalidOptionError, InvalidPayloadError } from '../domain/errors.js';
-import { isShallow, JSON_LEVELS } from '../domain/json.js';
+import { isShallow, isTooLong, JSON_LEVELS } from '../domain/json.js';
 import { recordError } from '../domain/outcome.js';
 import { anything, check, fields, list, object, type Check } from '../options-checks.js';
 import { checkDelay, checkMaxAttempts, checkPriority } from '../options.js';
@@ -51,7 +51,7 @@ const checkEach = list<NewJob>((value, where) => {
 /** Validates the jobs of one call. */
 export const checkJobs: Check<readonly NewJob[]> = (value, where) => {
   const jobs = checkEach(value, where);
-  const bytes = jobs.reduce((sum, { payload, headers }) => sum + (payload?.length ?? 0) + (headers?.length ?? 0), 0);
+  const bytes = jobs.reduce((sum, { payload, headers }) => sum + bytesOf(payload) + bytesOf(headers), 0);
   if (bytes <= CALL_BYTES) return jobs;
   throw new InvalidOptionError(
     where,
@@ -59,6 +59,8 @@ export const checkJobs: Check<readonly NewJob[]> = (value, where) => {
     `at most ${CALL_BYTES} bytes in one call: make several calls`,
   );
 };
+
+const bytesOf = (json: string | null) => (json === null ? 0 : Buffer.byteLength(json));
 
 /**
  * Validates a job, whose options are checked, and writes its JSON.
@@ -99,25 +101,31 @@ const JSON_BYTES = 10 * 1024 * 1024;
 const CALL_BYTES = 256 * 1024 * 1024;
 
 function toJson(value: unknown, entrypoint: string, what: string): string {
-  let json: string | undefined;
+  const json = stringify(value, entrypoint, what);
+  if (json === undefined)
+    throw new InvalidPayloadError(entrypoint, `${what} is a ${typeof value}, which JSON doesn't have`);
+  const bytes = Buffer.byteLength(json);
+  if (bytes > JSON_BYTES) throw tooLarge(entrypoint, what, `${bytes} bytes`);
+  if (!isShallow(json)) {
+    throw new InvalidPayloadError(entrypoint, `${what} nests deeper than ${JSON_LEVELS} levels of JSON`);
+  }
+  return json;
+}
+
+function stringify(value: unknown, entrypoint: string, what: string): string | undefined {
   try {
-    json = JSON.stringify(value);
+    if (!isTooLong(value, JSON_BYTES)) return JSON.stringify(value);
   } catch (cause) {
     throw new InvalidPayloadError(entrypoint, `JSON.stringify fails on ${what}: ${recordError(cause).message}`, {
       cause,
     });
   }
-  if (json === undefined)
-    throw new InvalidPayloadError(entrypoint, `${what} is a ${typeof value}, which JSON doesn't have`);
-  const bytes = Buffer.byteLength(json);
-  if (bytes > JSON_BYTES) {
-    throw new InvalidPayloadError(
-      entrypoint,
-      `${what} is ${bytes} bytes of JSON, and ${JSON_BYTES} is the most. Store it elsewhere and enqueue where it is`,
-    );
-  }
-  if (!isShallow(json)) {
-    throw new InvalidPayloadError(entrypoint, `${what} nests deeper than ${JSON_LEVELS} levels of JSON`);
-  }
-  return json;
+  throw tooLarge(entrypoint, what, `more than ${JSON_BYTES} bytes`);
+}
+
+function tooLarge(entrypoint: string, what: string, size: string): InvalidPayloadError {
+  return new InvalidPayloadError(
+    entrypoint,
+    `${what} is ${size} of JSON, and ${JSON_BYTES} is the most. Store it elsewhere and enqueue where it is`,
+  );
 }

@@ -1,8 +1,11 @@
 import type { DataSource, EntityManager } from 'typeorm';
-import { DuplicateJobError, ManagerError, QueueClosedError } from '../domain/errors.js';
-import { managerDatabase, type Database } from '../sql/database.js';
+import { DuplicateJobError, QueueClosedError } from '../domain/errors.js';
+import type { AmbientTransaction } from '../options.js';
+import type { Database } from '../sql/database.js';
 import { insertJobs, type InsertedJob, type NewJob } from '../sql/enqueue.js';
+import { openManager } from '../sql/manager.js';
 import type { Names } from '../sql/names.js';
+import { isContention } from '../sql/transient.js';
 import { InFlight } from './in-flight.js';
 import { checkEnqueue, checkJobs, checkTarget, toNewJob } from './new-job.js';
 import type { EnqueuedJob, EnqueueOptions, EnqueueTarget, JobInput, PgQueueProducer } from './producer.js';
@@ -13,10 +16,12 @@ export interface ProducerContext {
   readonly db: Database;
   readonly names: Names;
   readonly notify: boolean;
+  readonly transaction: AmbientTransaction | undefined;
 }
 
 // For a database that doesn't answer.
 const CLOSE_GRACE = 2_000;
+const ATTEMPTS = 5;
 
 /** The producer over SQL. */
 export class SqlProducer implements PgQueueProducer {
@@ -47,54 +52,53 @@ export class SqlProducer implements PgQueueProducer {
     return this.inFlight.end(CLOSE_GRACE, new QueueClosedError(this.context.queue));
   }
 
-  private async insert(jobs: readonly NewJob[], manager: EntityManager | undefined): Promise<EnqueuedJob[]> {
-    if (this.closed) throw new QueueClosedError(this.context.queue);
-    const db = await this.target(manager);
+  private async insert(jobs: readonly NewJob[], given: EntityManager | undefined): Promise<EnqueuedJob[]> {
+    const { queue, transaction } = this.context;
+    if (this.closed) throw new QueueClosedError(queue);
+    const db = await (given === undefined
+      ? this.databaseOf(transaction?.(), 'What the option transaction returned')
+      : this.databaseOf(given, 'The option manager'));
     if (jobs.length === 0) return [];
-    const inserted = await this.inFlight.run(insertJobs(db, this.context.names, jobs, this.context.notify));
+    const inserted = await this.inFlight.run(this.write(db, jobs));
     for (const { id, index, outcome } of inserted) if (outcome === 'refused') throw duplicate(jobs[index], id);
     return inserted.map((each) => toEnqueued(each, jobs[each.index]));
   }
 
-  // A manager without a query runner, such as dataSource.manager, has no transaction: TypeORM takes any free connection, and so do we.
-  private async target(manager: EntityManager | undefined): Promise<Database> {
-    if (manager === undefined) return this.context.db;
-    this.checkManager(manager);
-    return (await managerDatabase(manager)) ?? this.context.db;
+  // What is a caller's transaction has failed as a whole, and is theirs to try again.
+  private write(db: Database, jobs: readonly NewJob[]): Promise<InsertedJob[]> {
+    const { db: own, names, notify } = this.context;
+    const attempt = () => insertJobs(db, names, jobs, notify);
+    return db === own ? retryContention(attempt) : attempt();
   }
 
-  private checkManager(manager: EntityManager): void {
-    if (manager?.['@instanceof'] !== Symbol.for('EntityManager')) {
-      throw new ManagerError(
-        'The option manager is no EntityManager. Give the one that transaction() hands to its callback',
-      );
-    }
-    if (ownerOf(manager) !== this.context.dataSource) {
-      throw new ManagerError(
-        `The manager belongs to another DataSource than the queue '${this.context.queue}', so they can't share a transaction. ` +
-          `Use a manager of the queue's DataSource, or set the option dataSource or dataSourceToken of PgQueueModule`,
-      );
-    }
-    if (manager.queryRunner?.isReleased === true) {
-      throw new ManagerError(
-        'The transaction of the manager is over. Enqueue inside the callback of transaction(), and await it there',
-      );
+  // A manager without a query runner, such as dataSource.manager, has no transaction: TypeORM takes any free connection, and so do
+  // we. The pool itself, as what is asked through a DataSource that a library has patched may end up in somebody's transaction.
+  private async databaseOf(manager: EntityManager | undefined, what: string): Promise<Database> {
+    if (manager === undefined) return this.context.db;
+    return (await openManager(manager, this.context, what)) ?? this.context.db;
+  }
+}
+
+// Calls of ours never deadlock with each other, but they may with transactions that lock jobs in an order of their own. The server
+// has made us wait for deadlock_timeout by then, which is pause enough.
+async function retryContention<T>(work: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await work();
+    } catch (error) {
+      if (attempt === ATTEMPTS || !isContention(error)) throw error;
     }
   }
 }
 
 function toEnqueued({ id, outcome }: InsertedJob, job: NewJob | undefined): EnqueuedJob {
+  if (id === undefined) throw new Error('The insert returned no id');
   const duplicate = outcome !== 'inserted';
   return duplicate && job?.onConflict === 'replace'
     ? { id, duplicate, replaced: outcome === 'replaced' }
     : { id, duplicate };
 }
 
-function duplicate(job: NewJob | undefined, id: string): DuplicateJobError {
+function duplicate(job: NewJob | undefined, id: string | undefined): DuplicateJobError {
   return new DuplicateJobError(job?.entrypoint ?? '', job?.dedupeKey ?? '', id);
-}
-
-// TypeORM 1 renamed the property.
-function ownerOf(manager: EntityManager): DataSource {
-  return 'dataSource' in manager ? manager.dataSource : (manager as { connection: DataSource }).connection;
 }

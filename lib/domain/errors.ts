@@ -45,13 +45,11 @@ export class DuplicateJobError extends PgQueueError {
   constructor(
     readonly entrypoint: string,
     readonly dedupeKey: string,
-    /** Of the job that has the key. */
-    readonly id: string,
+    /** Of the job that has the key. `undefined`: it is another job of the same call. */
+    readonly id: string | undefined,
   ) {
-    super(
-      'PGQUEUE_DUPLICATE_JOB',
-      `Job ${id} of '${entrypoint}', which is queued or runs, has the dedupeKey ${show(dedupeKey)}`,
-    );
+    const owner = id === undefined ? 'Another job of this call' : `Job ${id}, which is queued or runs,`;
+    super('PGQUEUE_DUPLICATE_JOB', `${owner} has the entrypoint '${entrypoint}' and the dedupeKey ${show(dedupeKey)}`);
   }
 }
 

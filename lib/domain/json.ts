@@ -40,3 +40,34 @@ function isEscaped(json: string, quote: number): boolean {
   while (json.charCodeAt(start - 1) === BACKSLASH) start--;
   return (quote - start) % 2 === 1;
 }
+
+// Whoever has so many is found out by JSON.stringify, which can't be stopped, but doesn't take much longer than this.
+const MOST_VALUES = 100_000;
+
+/**
+ * Whether the JSON of this value is longer than `bytes` for sure, found out without writing it: of a Buffer of some hundred
+ * megabytes JSON.stringify makes an array first, which takes all the memory of the process.
+ */
+export function isTooLong(value: unknown, bytes: number): boolean {
+  const pending: unknown[] = [value];
+  let length = 0;
+  for (let seen = 0; pending.length > 0 && seen < MOST_VALUES && length <= bytes; seen++) {
+    const each = pending.pop();
+    length += leastLength(each);
+    for (const part of length > bytes ? [] : partsOf(each)) if (pending.length < MOST_VALUES) pending.push(part);
+  }
+  return length > bytes;
+}
+
+// An element takes a digit and a comma.
+function leastLength(value: unknown): number {
+  if (typeof value === 'string') return value.length;
+  if (ArrayBuffer.isView(value)) return 'length' in value ? 2 * Number(value.length) : 0;
+  return Array.isArray(value) ? 2 * value.length : 0;
+}
+
+// What toJSON() returns isn't known yet, and it is called once.
+function partsOf(value: unknown): readonly unknown[] {
+  if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value) || 'toJSON' in value) return [];
+  return (Array.isArray(value) ? value : Object.values(value)).slice(0, MOST_VALUES);
+}

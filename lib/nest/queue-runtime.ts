@@ -41,11 +41,12 @@ export class QueueRuntime {
     const db = readCommittedDatabase(() => primaryPool(dataSource));
     this.name = name;
     this.options = options;
-    this.producer = new SqlProducer({ queue: name, dataSource, db, names, notify: options.notify });
     const listen = options.notify ? listenThrough(dataSource, options.listenUrl) : undefined;
     const log = logTroubles(name);
     const onTrouble = (task: string, error: unknown) => log({ task, error, transient: isTransient(error) });
     this.completion = new SqlCompletion({ queue: name, db, names, listen, onTrouble });
+    const { notify, transaction } = options;
+    this.producer = new SqlProducer({ queue: name, dataSource, db, names, notify, transaction });
     this.worker = new QueueWorker({ queue: name, options, dataSource, names, handlers: () => handlers(this) });
   }
 

@@ -30,8 +30,8 @@ const enqueueSql = statement(
 );
 
 export interface InsertedJob {
-  /** Of the job that was inserted, or of the one that has its key. */
-  readonly id: string;
+  /** Of the job that was inserted, or of the one that has its key. `undefined`: a job of the same call would have had it. */
+  readonly id: string | undefined;
   /** `refused`: its key is taken and `onConflict` is `'raise'`. Nothing was inserted then, and this is the only answer. */
   readonly outcome: InsertOutcome;
   /** Of the job in the call, from 0. */
@@ -63,7 +63,7 @@ export async function insertJobs(
     notify,
   ]);
   return rows.map((row) => ({
-    id: text(row, 'id'),
+    id: row['id'] ?? undefined,
     outcome: memberOf(INSERT_OUTCOMES, text(row, 'outcome')),
     index: integerOf(row, 'position') - 1,
   }));

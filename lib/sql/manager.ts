@@ -10,14 +10,16 @@ export interface ManagerOwner {
 
 /**
  * The connection of a manager's transaction; `undefined` when it has none, as `dataSource.manager`.
+ * @param what errors call the manager
  * @throws ManagerError
  */
-export function openManager(
+export async function openManager(
   manager: EntityManager,
   { queue, dataSource }: ManagerOwner,
+  what = 'The manager',
 ): Promise<Database | undefined> {
   if (manager?.['@instanceof'] !== Symbol.for('EntityManager')) {
-    throw new ManagerError('The manager is no EntityManager. Give the one that transaction() hands to its callback');
+    throw new ManagerError(`${what} is no EntityManager. Give the one that transaction() hands to its callback`);
   }
   if (ownerOf(manager) !== dataSource) {
     throw new ManagerError(

@@ -56,10 +56,15 @@ const RIGHTS = 'select, insert, update, delete';
 async function checkGrants(db: Database, names: Names): Promise<void> {
   const rows = await db.query(
     `select name, "right" from unnest($1::text[]) as t(name), unnest($2::text[]) as r("right")
-     where not has_table_privilege(name, "right")`,
+     where not has_table_privilege(name, "right")
+     union all
+     select p.oid::regprocedure::text, 'execute'
+     from pg_catalog.pg_proc p join pg_catalog.pg_namespace n on n.oid = p.pronamespace
+     where n.nspname = $3::text and not has_function_privilege(p.oid, 'execute')`,
     [
       [names.job, names.claim, names.jobLog, names.entrypoint, names.statistic, names.statisticDelta],
       RIGHTS.split(', '),
+      names.schemaName,
     ],
   );
   const [row] = rows;
@@ -99,7 +104,8 @@ async function denied(db: Database, names: Names, cause: Error): Promise<SchemaE
     `Role ${role} may not use the schema ${names.schema} as the queue needs it: ${cause.message}. ` +
       `To let it install the tables: grant ${install} to ${role}; ` +
       `to let it use those that another role has installed: grant usage on schema ${names.schema} to ${role}; ` +
-      `grant ${RIGHTS} on all tables in schema ${names.schema} to ${role};`,
+      `grant ${RIGHTS} on all tables in schema ${names.schema} to ${role}; ` +
+      `grant execute on all functions in schema ${names.schema} to ${role};`,
     { cause },
   );
 }

@@ -24,6 +24,13 @@ export function isTransient(error: unknown): boolean {
   return isNativeError(error) && !MISTAKES.some((mistake) => error instanceof mistake);
 }
 
+const CONTENTION = ['40001', '40P01'];
+
+/** Whether a transaction was undone because of what others did at the same time: tried again, it may well pass. */
+export function isContention(error: unknown): boolean {
+  return CONTENTION.includes(sqlState(error) ?? '');
+}
+
 // Data exceptions, violated constraints, and what triggers raise.
 const REFUSAL_CLASSES = ['22', '23', 'P0'];
 // JSON that nests too deep.

@@ -33,7 +33,7 @@ describe('enqueue while the database is out of reach', () => {
     const dataSource = new DataSource({ type: 'postgres', url: proxy.url, connectTimeoutMS: 300 });
     await dataSource.initialize();
     const db = readCommittedDatabase(() => primaryPool(dataSource));
-    const queue = new SqlProducer({ queue: 'default', dataSource, db, names, notify: true });
+    const queue = new SqlProducer({ queue: 'default', dataSource, db, names, notify: true, transaction: undefined });
     proxy.breakDown();
     await expect(queue.enqueue('work')).rejects.toThrow(); // the connection that was open
     proxy.stall();

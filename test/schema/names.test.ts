@@ -27,6 +27,7 @@ describe('the schema can be called', () => {
     '$1',
     '$$; $&',
     '$do$',
+    '$function$',
     '\\',
     `\\'`,
     '%I %s %',

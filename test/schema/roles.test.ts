@@ -105,6 +105,19 @@ describe('a role without all rights', () => {
     },
   );
 
+  it('that may not execute the functions, where nobody may by default, fails at boot and names one', async () => {
+    await prepare({ empty: false });
+    await grant('usage on schema pgqueue');
+    await grant(`${DML} on all tables in schema pgqueue`);
+    await database.query('revoke execute on all functions in schema pgqueue from public');
+    const { message } = await bootError();
+    expect(message).toMatch(/no right to execute on pgqueue\.\w+\(/);
+    await obey(message, 'use');
+    const { queue, close } = await bootAsRole();
+    await queue.enqueue('name');
+    await close();
+  });
+
   it('that may not read the ledger fails at boot and names it', async () => {
     await prepare({ empty: false });
     await grant('usage on schema pgqueue');

@@ -67,7 +67,7 @@ export function queueOn(db: Database): Queue {
   return {
     add: async (...jobs) => {
       const given = jobs.map((job) => ({ ...NEW_JOB, ...(typeof job === 'string' ? { entrypoint: job } : job) }));
-      return (await insertJobs(db, names, given, true)).map(({ id }) => id);
+      return (await insertJobs(db, names, given, true)).map(({ id }) => id!);
     },
     claim: async (
       limit,
