@@ -6,6 +6,14 @@ export {
   type EnqueueTarget,
   type JobInput,
 } from './client/producer.js';
+export {
+  PgQueueAdmin,
+  type CancelResult,
+  type ClearFilter,
+  type JobFilter,
+  type RemoveResult,
+  type RequeueResult,
+} from './client/admin.js';
 export { Entrypoint, type EntrypointName, type EntrypointOptions } from './nest/entrypoint.decorator.js';
 export { InjectPgQueue } from './nest/inject-pg-queue.decorator.js';
 export { PgQueueWorker, type DrainedJob } from './nest/pg-queue-worker.js';
@@ -16,5 +24,13 @@ export type { PgQueueOptions, RunOptions, WorkerOptions } from './options.js';
 export type { ConflictPolicy } from './sql/enqueue.js';
 export type { FailurePolicy } from './domain/failure-policy.js';
 export type { Job, JobHeaders } from './domain/job.js';
+export type {
+  AttemptRecord,
+  AttemptStatus,
+  EntrypointCounts,
+  JobDetails,
+  JobRecord,
+  JobStatus,
+} from './domain/job-record.js';
 export type { RetryPolicy } from './domain/retry-policy.js';
 export * from './domain/errors.js';

@@ -8,6 +8,7 @@ import {
 } from '@nestjs/common';
 import { ModulesContainer } from '@nestjs/core';
 import { DataSource } from 'typeorm';
+import { PgQueueAdmin } from './client/admin.js';
 import { PgQueueProducer } from './client/producer.js';
 import { InvalidOptionError } from './domain/errors.js';
 import { PgQueueWorker } from './nest/pg-queue-worker.js';
@@ -78,6 +79,7 @@ function addQueue(definition: DynamicModule, extras: PgQueueExtras): DynamicModu
   const { name = DEFAULT_QUEUE, isGlobal = true, dataSourceToken } = extras;
   checkName(name);
   const producer = getPgQueueToken(PgQueueProducer, name);
+  const admin = getPgQueueToken(PgQueueAdmin, name);
   const worker = getPgQueueToken(PgQueueWorker, name);
   return {
     ...definition,
@@ -87,9 +89,10 @@ function addQueue(definition: DynamicModule, extras: PgQueueExtras): DynamicModu
       ...(definition.providers ?? []),
       runtimeProvider(name, dataSourceToken),
       { provide: producer, inject: [RUNTIME], useFactory: (runtime: QueueRuntime) => runtime.producer },
+      { provide: admin, inject: [RUNTIME], useFactory: (runtime: QueueRuntime) => runtime.admin },
       { provide: worker, inject: [RUNTIME], useFactory: (runtime: QueueRuntime) => runtime.worker },
     ],
-    exports: [...(definition.exports ?? []), producer, worker],
+    exports: [...(definition.exports ?? []), producer, admin, worker],
   };
 }
 

@@ -1,3 +1,4 @@
+import { SqlAdmin } from '../client/sql-admin.js';
 import { SqlProducer } from '../client/sql-producer.js';
 import { within } from '../claimer/within.js';
 import type { Handler } from '../claimer/worker-context.js';
@@ -19,11 +20,12 @@ export interface QueueRequest extends DataSourceRequest {
   readonly handlers: (queue: QueueRuntime) => readonly Handler[];
 }
 
-/** One queue of an application: its database, its producer and its worker. */
+/** One queue of an application: its database, its producer, its admin and its worker. */
 export class QueueRuntime {
   readonly name: string;
   readonly options: ResolvedOptions;
   readonly producer: SqlProducer;
+  readonly admin: SqlAdmin;
   readonly worker: QueueWorker;
 
   private constructor(
@@ -36,6 +38,7 @@ export class QueueRuntime {
     this.name = name;
     this.options = options;
     this.producer = new SqlProducer({ queue: name, dataSource, db, names, notify: options.notify });
+    this.admin = new SqlAdmin({ queue: name, db, names, notify: options.notify });
     this.worker = new QueueWorker({ queue: name, options, dataSource, names, handlers: () => handlers(this) });
   }
 
@@ -60,7 +63,7 @@ export class QueueRuntime {
   /** Ends everything. */
   async close(): Promise<void> {
     await this.worker.close();
-    await this.producer.close();
+    await Promise.all([this.producer.close(), this.admin.close()]);
     if (this.source.owned && this.source.dataSource.isInitialized) {
       await within(DESTROY_GRACE, this.source.dataSource.destroy());
     }

@@ -27,6 +27,7 @@ const promoteSql = statement(
 );
 
 // The order makes the planner take the index of those jobs, whatever its statistics say of others of that entrypoint.
+// Paused ones can't be claimed: for them workers would stand still, and a drain would never end.
 const outlookSql = statement(
   (names) => `
     select
@@ -35,7 +36,9 @@ const outlookSql = statement(
       exists (
         select from unnest($1::text[]) as wanted(name) cross join lateral (
           select id from ${names.job} where entrypoint = wanted.name and status = 'queued' and wait = 'alone'
-          order by priority desc, id limit 1) as first) as alone`,
+          order by priority desc, id limit 1) as first
+        where not exists (
+          select from ${names.entrypoint} as entrypoint where entrypoint.name = wanted.name and paused_at is not null)) as alone`,
 );
 
 export interface Promotion {
