@@ -42,6 +42,7 @@ export interface ClearRequest {
   readonly entrypoint: string | undefined;
   /** Only jobs of lower ids; `undefined`: all. */
   readonly below: string | undefined;
+  /** How many jobs are looked at. */
   readonly limit: number;
 }
 
@@ -51,16 +52,24 @@ const CONDITIONS: Readonly<Record<ClearedStatus, string>> = {
   any: `status in ('queued', 'failed')`,
 };
 
+// Walks down the ids and looks at what fits within each stretch. Of a limit on those that fit, the planner may make a sort of all
+// of them, once more for each batch. The failed have an index of their ids.
 const clearSql = (status: ClearedStatus) =>
   statement(
     (names) => `
-    with target as materialized (
+    with stretch as materialized (
+      select id from ${names.job}
+      where ($4::bigint is null or id < $4::bigint) ${status === 'failed' ? `and status = 'failed'` : ''}
+      order by id desc limit $5::int),
+    target as materialized (
       select id, entrypoint, status, attempt, awaited from ${names.job}
-      where ${CONDITIONS[status]} and ($1::text is null or entrypoint = $1::text) and ($4::bigint is null or id < $4::bigint)
-      order by id desc limit $5::int
+      where id = any(array(select id from stretch)) and ${CONDITIONS[status]}
+        and ($1::text is null or entrypoint = $1::text)
+      order by id
       for update skip locked),
     ${removed(names)}
-    select count(*) as count, min(id) as last from target left join told on true`,
+    select (select count(*) from target left join told on true) as count,
+      (select case when count(*) = $5::int then min(id) end from stretch) as below`,
   );
 
 const CLEAR = { queued: clearSql('queued'), failed: clearSql('failed'), any: clearSql('any') };
@@ -71,7 +80,7 @@ export interface ClearedBatch {
   readonly below: string | undefined;
 }
 
-/** Deletes the newest jobs that fit and that nobody has locked. Going down, it never meets what is enqueued meanwhile. */
+/** Deletes of the newest jobs those that fit and that nobody has locked. Going down, it never meets what is enqueued meanwhile. */
 export async function clearJobs(
   db: Database,
   names: Names,
@@ -80,6 +89,5 @@ export async function clearJobs(
 ): Promise<ClearedBatch> {
   const values = [entrypoint ?? null, names.endChannel, notify, below ?? null, limit];
   const [row] = await db.query(CLEAR[status](names), values);
-  const count = row === undefined ? 0 : integerOf(row, 'count');
-  return { count, below: count < limit ? undefined : (row?.['last'] ?? undefined) };
+  return { count: row === undefined ? 0 : integerOf(row, 'count'), below: row?.['below'] ?? undefined };
 }

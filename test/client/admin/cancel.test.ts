@@ -1,9 +1,6 @@
-import { Client } from 'pg';
 import { RetryJob } from 'nestjs-pgqueue';
-import { deferred, eventually, FAILED, makeStale, names, RELEASED, SUCCESSFUL } from '../../support/index.js';
-import { useAdminGround } from './support.js';
-
-const RETRIED = { type: 'retried', delay: 0, error: FAILED.error } as const;
+import { deferred, FAILED, makeStale, RELEASED, SUCCESSFUL } from '../../support/index.js';
+import { HOUR, RETRIED, useAdminGround } from './support.js';
 
 describe('cancel()', () => {
   const ground = useAdminGround();
@@ -12,7 +9,7 @@ describe('cancel()', () => {
     const admin = await ground.admin();
     const [failed] = await ground.addFailed({});
     const picked = await ground.addPicked({});
-    const [queued, delayed] = await ground.queue.add({}, { delay: 3_600_000 });
+    const [queued, delayed] = await ground.queue.add({}, { delay: HOUR });
     const canceled = [delayed!, failed!, queued!];
     expect(await admin.cancel([delayed!, picked.ids[0]!, failed!, queued!])).toEqual({
       canceled,
@@ -64,21 +61,6 @@ describe('cancel()', () => {
     await ground.queue.dissolve();
     expect(await ground.statuses()).toEqual({});
     expect(await ground.ends()).toEqual([[claim.ids[0], 'canceled']]);
-  });
-
-  it('tells those who wait for the end of a job, when it has ended', async () => {
-    const admin = await ground.admin();
-    const { ids: running } = await ground.addPicked({});
-    const [awaited, other] = await ground.queue.add({}, {});
-    await ground.database.query('update pgqueue.job set awaited = id <> $1', [other]);
-    const client = new Client({ connectionString: ground.database.url });
-    await client.connect();
-    const heard: (string | undefined)[] = [];
-    client.on('notification', ({ payload }) => heard.push(payload));
-    await client.query(`listen "${names.endChannel}"`);
-    await admin.cancel([awaited!, other!, ...running]);
-    await eventually(() => expect(heard).toEqual([awaited]));
-    await client.end();
   });
 });
 

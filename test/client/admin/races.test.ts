@@ -11,9 +11,7 @@ import {
   SUCCESSFUL,
   type Session,
 } from '../../support/index.js';
-import { useAdminGround } from './support.js';
-
-const RETRIED = { type: 'retried', delay: 0, error: FAILED.error } as const;
+import { RETRIED, useAdminGround } from './support.js';
 
 describe('an action of an operator', () => {
   const sessions: Session[] = [];

@@ -1,5 +1,10 @@
 import { PgQueueAdmin, type PgQueueOptions } from 'nestjs-pgqueue';
+import type { Outcome } from '../../../lib/domain/outcome.js';
 import { type Claim, FAILED, useWorkerGround, type WorkerGround } from '../../support/index.js';
+
+export const HOUR = 3_600_000;
+export const RETRIED: Outcome = { type: 'retried', delay: 0, error: { message: 'Error: no', stack: null } };
+export const DELAYED: Outcome = { ...RETRIED, delay: HOUR };
 
 export interface AdminGround extends WorkerGround {
   /** That of an application that runs no jobs, started at the first call of a test. */
@@ -26,9 +31,9 @@ export function useAdminGround(): AdminGround {
       (started ??= ground.producer(options).then(({ app }) => app.get<PgQueueAdmin>(PgQueueAdmin))),
     addPicked,
     addFailed: async (...jobs: Parameters<AdminGround['addFailed']>) => {
-      const claim = await addPicked(...jobs);
-      await ground.queue.settle(claim, FAILED);
-      return [...claim.ids];
+      const ids = await ground.queue.add(...jobs); // in the order of the jobs, which is not that of their ids
+      await ground.queue.settle(await ground.queue.claim(ids.length), FAILED);
+      return ids;
     },
     statuses: async () => {
       const rows = await ground.database.query<{ id: string; status: string }>('select id, status from pgqueue.job');
