@@ -31,8 +31,8 @@ const promoteSql = statement(
 const outlookSql = statement(
   (names) => `
     select
-      (select ceil(greatest(0, ${milliseconds('min(run_at) - clock_timestamp()')}))
-        from ${names.job} where status = 'queued' and wait = 'later') as next,
+      (select ceil(greatest(0, ${milliseconds('run_at - clock_timestamp()')}))
+        from ${names.job} where status = 'queued' and wait = 'later' order by run_at limit 1) as next,
       exists (
         select from unnest($1::text[]) as wanted(name) cross join lateral (
           select id from ${names.job} where entrypoint = wanted.name and status = 'queued' and wait = 'alone'
