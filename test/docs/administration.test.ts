@@ -47,7 +47,7 @@ describe('the controller of docs/administration.md', () => {
   const read = async (of: string) => (await (await fetch(`${url}${of}`)).json()) as { id: string }[];
   const send = async (method: string, to: string, body: unknown) => {
     const headers = { 'Content-Type': 'application/json' };
-    return (await (await fetch(`${url}${to}`, { method, headers, body: JSON.stringify(body) })).json());
+    return await (await fetch(`${url}${to}`, { method, headers, body: JSON.stringify(body) })).json();
   };
 
   it('lists failed jobs page by page', async () => {
