@@ -7,6 +7,14 @@ export {
   type EnqueueTarget,
   type JobInput,
 } from './client/producer.js';
+export {
+  PgQueueAdmin,
+  type CancelResult,
+  type ClearFilter,
+  type JobFilter,
+  type RemoveResult,
+  type RequeueResult,
+} from './client/admin.js';
 export { Entrypoint, type EntrypointName, type EntrypointOptions } from './nest/entrypoint.decorator.js';
 export { InjectPgQueue } from './nest/inject-pg-queue.decorator.js';
 export { PgQueueWorker, type DrainedJob } from './nest/pg-queue-worker.js';
@@ -18,5 +26,13 @@ export type { ConflictPolicy } from './sql/enqueue.js';
 export type { FailurePolicy } from './domain/failure-policy.js';
 export type { EndStatus } from './domain/job-end.js';
 export type { Job, JobHeaders } from './domain/job.js';
+export type {
+  AttemptRecord,
+  AttemptStatus,
+  EntrypointCounts,
+  JobDetails,
+  JobRecord,
+  JobStatus,
+} from './domain/job-record.js';
 export type { RetryPolicy } from './domain/retry-policy.js';
 export * from './domain/errors.js';

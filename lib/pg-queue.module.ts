@@ -2,6 +2,7 @@ import {
   ConfigurableModuleBuilder,
   Module,
   type DynamicModule,
+  type FactoryProvider,
   type InjectionToken,
   type OptionalFactoryDependency,
   type Provider,
@@ -9,6 +10,7 @@ import {
 import { ModulesContainer } from '@nestjs/core';
 import { DataSource } from 'typeorm';
 import { PgQueueCompletion } from './client/completion.js';
+import { PgQueueAdmin } from './client/admin.js';
 import { PgQueueProducer } from './client/producer.js';
 import { InvalidOptionError } from './domain/errors.js';
 import { PgQueueWorker } from './nest/pg-queue-worker.js';
@@ -78,22 +80,23 @@ const RUNTIME = Symbol('nestjs-pgqueue/runtime');
 function addQueue(definition: DynamicModule, extras: PgQueueExtras): DynamicModule {
   const { name = DEFAULT_QUEUE, isGlobal = true, dataSourceToken } = extras;
   checkName(name);
-  const producer = getPgQueueToken(PgQueueProducer, name);
-  const completion = getPgQueueToken(PgQueueCompletion, name);
-  const worker = getPgQueueToken(PgQueueWorker, name);
+  const parts = [
+    provide(getPgQueueToken(PgQueueProducer, name), (runtime) => runtime.producer),
+    provide(getPgQueueToken(PgQueueCompletion, name), (runtime) => runtime.completion),
+    provide(getPgQueueToken(PgQueueAdmin, name), (runtime) => runtime.admin),
+    provide(getPgQueueToken(PgQueueWorker, name), (runtime) => runtime.worker),
+  ];
   return {
     ...definition,
     global: isGlobal,
     imports: [...(definition.imports ?? []), PgQueueCoreModule],
-    providers: [
-      ...(definition.providers ?? []),
-      runtimeProvider(name, dataSourceToken),
-      { provide: producer, inject: [RUNTIME], useFactory: (runtime: QueueRuntime) => runtime.producer },
-      { provide: completion, inject: [RUNTIME], useFactory: (runtime: QueueRuntime) => runtime.completion },
-      { provide: worker, inject: [RUNTIME], useFactory: (runtime: QueueRuntime) => runtime.worker },
-    ],
-    exports: [...(definition.exports ?? []), producer, completion, worker],
+    providers: [...(definition.providers ?? []), runtimeProvider(name, dataSourceToken), ...parts],
+    exports: [...(definition.exports ?? []), ...parts.map((part) => part.provide)],
   };
+}
+
+function provide(token: InjectionToken, part: (runtime: QueueRuntime) => unknown): FactoryProvider {
+  return { provide: token, inject: [RUNTIME], useFactory: part };
 }
 
 function runtimeProvider(name: string, token: InjectionToken | undefined): Provider {

@@ -20,6 +20,7 @@ export class CompleteJobLife extends PgQueueMigration {
         add column awaited boolean not null default false`,
       `create unique index job_dedupe_key on ${job} (entrypoint, dedupe_key)
         where dedupe_key is not null and status in ('queued', 'picked')`,
+      `create index job_failed on ${job} (id, entrypoint) where status = 'failed'`,
       `create index job_cancel_requested on ${job} (claim_id) where cancel_requested`,
       `alter table ${claim} add column company boolean not null default false`,
       ...this.changeStatuses(['successful', 'retried', 'failed', 'exception', 'canceled', 'lost', 'deleted']),
@@ -29,8 +30,9 @@ export class CompleteJobLife extends PgQueueMigration {
   }
 
   protected revert(): readonly string[] {
-    const { job, claim, jobLog, entrypoint } = this.names;
+    const { job, claim, jobLog, entrypoint, schema } = this.names;
     return [
+      `drop index ${schema}.job_failed`,
       `drop table ${entrypoint}`,
       `alter table ${jobLog} drop column result`,
       `delete from ${jobLog} where status in ('exception', 'canceled', 'deleted')`,

@@ -21,7 +21,7 @@ const isConflictPolicy = (value: unknown): value is ConflictPolicy =>
 // Together with the entrypoint it has to fit into a page of an index.
 const DEDUPE_KEY_BYTES = 1_024;
 
-function checkDedupeKey(value: unknown, option: string): string {
+export function checkDedupeKey(value: unknown, option: string): string {
   if (typeof value === 'string' && value !== '' && Buffer.byteLength(value) <= DEDUPE_KEY_BYTES) {
     if (!value.includes('\0') && value.isWellFormed()) return value;
   }

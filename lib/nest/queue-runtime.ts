@@ -1,4 +1,5 @@
 import { SqlCompletion } from '../client/sql-completion.js';
+import { SqlAdmin } from '../client/sql-admin.js';
 import { SqlProducer } from '../client/sql-producer.js';
 import { within } from '../waiting/within.js';
 import type { Handler } from '../claimer/worker-context.js';
@@ -24,12 +25,13 @@ export interface QueueRequest extends DataSourceRequest {
   readonly handlers: (queue: QueueRuntime) => readonly Handler[];
 }
 
-/** One queue of an application: its database, its producer, its worker, and who waits for its jobs. */
+/** One queue of an application: its database, what applications call, and its worker. */
 export class QueueRuntime {
   readonly name: string;
   readonly options: ResolvedOptions;
   readonly producer: SqlProducer;
   readonly completion: SqlCompletion;
+  readonly admin: SqlAdmin;
   readonly worker: QueueWorker;
 
   private constructor(
@@ -41,12 +43,13 @@ export class QueueRuntime {
     const db = readCommittedDatabase(() => primaryPool(dataSource));
     this.name = name;
     this.options = options;
-    const listen = options.notify ? listenThrough(dataSource, options.listenUrl) : undefined;
+    const { notify, transaction } = options;
+    const listen = notify ? listenThrough(dataSource, options.listenUrl) : undefined;
     const log = logTroubles(name);
     const onTrouble = (task: string, error: unknown) => log({ task, error, transient: isTransient(error) });
     this.completion = new SqlCompletion({ queue: name, db, names, listen, onTrouble });
-    const { notify, transaction } = options;
     this.producer = new SqlProducer({ queue: name, dataSource, db, names, notify, transaction });
+    this.admin = new SqlAdmin({ queue: name, db, names, notify });
     this.worker = new QueueWorker({ queue: name, options, dataSource, names, handlers: () => handlers(this) });
   }
 
@@ -77,7 +80,7 @@ export class QueueRuntime {
   async close(): Promise<void> {
     await this.worker.close();
     await this.completion.close();
-    await this.producer.close();
+    await Promise.all([this.producer.close(), this.admin.close()]);
     if (this.source.owned && this.source.dataSource.isInitialized) {
       await within(DESTROY_GRACE, this.source.dataSource.destroy());
     }

@@ -27,18 +27,20 @@ const promoteSql = statement(
     select counted.count from counted left join notified on true`,
 );
 
-// Without the having it were 0 when nothing waits, as greatest() ignores nulls.
+// No row, and not min(): when nothing waits, greatest() would ignore its null and say 0.
 // The order makes the planner take the index of those jobs, whatever its statistics say of others of that entrypoint.
+// Paused ones can't be claimed: for them workers would stand still, and a drain would never end.
 const outlookSql = statement(
   (names) => `
     select
-      (select ceil(greatest(0, ${milliseconds('min(run_at) - clock_timestamp()')}))
-        from ${names.job} where status = 'queued' and wait = 'later'
-        having min(run_at) is not null) as next,
+      (select ceil(greatest(0, ${milliseconds('run_at - clock_timestamp()')}))
+        from ${names.job} where status = 'queued' and wait = 'later' order by run_at limit 1) as next,
       exists (
         select from unnest($1::text[]) as wanted(name) cross join lateral (
           select id from ${names.job} where entrypoint = wanted.name and status = 'queued' and wait = 'alone'
-          order by priority desc, id limit 1) as first) as alone`,
+          order by priority desc, id limit 1) as first
+        where not exists (
+          select from ${names.entrypoint} as entrypoint where entrypoint.name = wanted.name and paused_at is not null)) as alone`,
 );
 
 export interface Promotion {

@@ -63,6 +63,8 @@ describe('the tables of the queue', () => {
       'pgqueue.job',
       'pgqueue.job_log',
       'pgqueue.migration',
+      'pgqueue.statistic',
+      'pgqueue.statistic_delta',
     ]);
   });
 
