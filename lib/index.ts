@@ -14,7 +14,9 @@ export {
   type JobFilter,
   type RemoveResult,
   type RequeueResult,
+  type StatisticsFilter,
 } from './client/admin.js';
+export type { DurationStatistics, EntrypointStatistics } from './sql/statistics.js';
 export { Entrypoint, type EntrypointName, type EntrypointOptions } from './nest/entrypoint.decorator.js';
 export { InjectPgQueue } from './nest/inject-pg-queue.decorator.js';
 export { PgQueueWorker, type DrainedJob } from './nest/pg-queue-worker.js';

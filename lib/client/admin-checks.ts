@@ -1,22 +1,14 @@
+import { types } from 'node:util';
 import { checkEntrypointName } from '../domain/entrypoint-name.js';
 import { InvalidOptionError } from '../domain/errors.js';
 import { JOB_STATUSES, type JobStatus } from '../domain/job-record.js';
 import { check, fields, integer, list, type Check } from '../options-checks.js';
-import type { ClearFilter, JobFilter } from './admin.js';
+import type { StatisticsRange } from '../sql/statistics.js';
+import type { ClearFilter, JobFilter, StatisticsFilter } from './admin.js';
+import { checkId } from './job-id.js';
 import { checkDedupeKey } from './new-job.js';
 
-const INT8_MAX = 9_223_372_036_854_775_807n;
 const LARGEST_PAGE = 1_000;
-
-export const checkId: Check<string> = (value, option) => {
-  if (typeof value === 'string' && /^(0|[1-9]\d{0,18})$/.test(value) && BigInt(value) <= INT8_MAX) return value;
-  const isNumeric = typeof value === 'number' || typeof value === 'bigint';
-  throw new InvalidOptionError(
-    option,
-    value,
-    `the id of a job: a string of digits${isNumeric ? ', not a number' : ''}`,
-  );
-};
 
 const checkEachId = list(checkId);
 
@@ -52,3 +44,25 @@ export const checkClearFilter: Check<ClearFilter> = (value, option) => {
   if (missing === undefined) return filter;
   throw new InvalidOptionError(`${option}.${missing[0]}`, undefined, 'a value, or to be left out');
 };
+
+const MINUTE = 60_000;
+
+const isMoment = (value: unknown): value is Date => types.isDate(value) && !Number.isNaN(value.getTime());
+const isStep = (value: unknown): value is number =>
+  Number.isInteger(value) && (value as number) > 0 && (value as number) % MINUTE === 0;
+
+const checkStatisticsFields = fields<StatisticsFilter>({
+  from: check(isMoment, 'a valid Date'),
+  to: check(isMoment, 'a valid Date'),
+  step: check(isStep, `a multiple of ${MINUTE} milliseconds`),
+});
+
+/** Fills in the defaults. */
+export function checkStatisticsFilter(value: unknown, now: Date): StatisticsRange {
+  const { from, to = now, step } = checkStatisticsFields(value, 'statistics');
+  if (from === undefined) throw new InvalidOptionError('statistics.from', from, 'a valid Date');
+  if (from >= to)
+    throw new InvalidOptionError('statistics.from', from, `a Date before statistics.to, which is ${to.toISOString()}`);
+  // One more than there can be, as the first and the last may be parts of one.
+  return { from, to, step: step ?? (Math.ceil((to.getTime() - from.getTime()) / MINUTE) + 1) * MINUTE };
+}

@@ -1,3 +1,4 @@
+import type { EntrypointStatistics } from '../sql/statistics.js';
 import type { EntrypointCounts, JobDetails, JobRecord, JobStatus } from '../domain/job-record.js';
 import { publicToken } from '../tokens.js';
 
@@ -18,6 +19,15 @@ export interface ClearFilter {
   /** @default both */
   status?: 'queued' | 'failed';
   entrypoint?: string;
+}
+
+/** A time to look at. All minutes that it touches count. */
+export interface StatisticsFilter {
+  from: Date;
+  /** @default now */
+  to?: Date | undefined;
+  /** Milliseconds that each entry spans, a multiple of 60,000. The first begins with the minute of `from`. @default all of it */
+  step?: number | undefined;
 }
 
 /** Ids in the order in which they were given. */
@@ -58,6 +68,12 @@ export interface PgQueueAdmin {
 
   /** A job and its attempts, also when it has ended; `undefined` when there is neither a row nor a log of it. */
   job(id: string): Promise<JobDetails | undefined>;
+
+  /**
+   * How attempts have ended and how long handlers ran, for each entrypoint and step of time, in the order of both. Steps without
+   * any are left out.
+   */
+  statistics(range: StatisticsFilter): Promise<EntrypointStatistics[]>;
 
   /**
    * Runs failed jobs again, now and with all their attempts. One whose dedupeKey was taken meanwhile stays failed. Of several with

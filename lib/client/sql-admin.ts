@@ -9,9 +9,11 @@ import { clearJobs, removeJobs, type ClearRequest } from '../sql/admin-remove.js
 import { requeueJobs } from '../sql/admin-requeue.js';
 import type { Database } from '../sql/database.js';
 import type { Names } from '../sql/names.js';
-import { checkClearFilter, checkId, checkIds, checkJobFilter } from './admin-checks.js';
-import type { ClearFilter, JobFilter, PgQueueAdmin } from './admin.js';
+import { readStatistics } from '../sql/statistics.js';
+import { checkClearFilter, checkIds, checkJobFilter, checkStatisticsFilter } from './admin-checks.js';
+import type { ClearFilter, JobFilter, PgQueueAdmin, StatisticsFilter } from './admin.js';
 import { InFlight } from './in-flight.js';
+import { checkId } from './job-id.js';
 
 export interface AdminContext {
   readonly queue: string;
@@ -45,6 +47,11 @@ export class SqlAdmin implements PgQueueAdmin {
   async job(id: string) {
     const checked = checkId(id, 'job.id');
     return this.run((db, names) => readJob(db, names, checked));
+  }
+
+  async statistics(range: StatisticsFilter) {
+    const checked = checkStatisticsFilter(range, new Date());
+    return this.run((db, names) => readStatistics(db, names, checked));
   }
 
   async requeue(ids: readonly string[]) {

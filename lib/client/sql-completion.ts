@@ -3,6 +3,7 @@ import { check, fields } from '../options-checks.js';
 import { RUN_CHECKS } from '../options.js';
 import type { JobEnd } from '../sql/completion.js';
 import { AbortListeners } from '../waiting/abort-listeners.js';
+import { checkId } from './job-id.js';
 import type { JobCompletion, PgQueueCompletion, WaitOptions } from './completion.js';
 import { EndWatch, type EndWatchContext, type Waiter } from './end-watch.js';
 
@@ -66,12 +67,6 @@ function toCompletion({ status, result, error }: JobEnd): JobCompletion {
     ...(error === null ? {} : { error }),
   };
 }
-
-const LARGEST_ID = 9_223_372_036_854_775_807n;
-
-const isId = (value: unknown): value is string =>
-  typeof value === 'string' && /^[1-9]\d{0,18}$/.test(value) && BigInt(value) <= LARGEST_ID;
-const checkId = check(isId, `the id of a job as enqueue() returns it: digits, at most ${LARGEST_ID}`);
 
 // One of another realm, or of a polyfill, fails instanceof.
 const isSignal = (value: unknown): value is AbortSignal =>
