@@ -117,7 +117,7 @@ export class QueueWorker implements PgQueueWorker {
       names,
       options: { ...options.worker, notify: options.notify, retention: options.retention },
       handlers: new Map(handlers.map((handler) => [handler.entrypoint, handler])),
-      label: `${hostname()}:${process.pid}:${randomBytes(3).toString('hex')}`,
+      label: `${randomBytes(3).toString('hex')}@${hostname()}:${process.pid}`,
       observe,
     };
   }
