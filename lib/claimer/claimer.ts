@@ -18,7 +18,8 @@ const CROWDED_LONGEST = 500;
 const LOCKED_LATER = 50;
 
 // What rivals, or somebody's long transaction, hold locked at the head of the queue is looked past.
-const NARROWEST_WINDOW = 8;
+const NARROWEST_WINDOW = 2;
+const FEWEST_CANDIDATES = 80;
 const WIDEST_WINDOW = 1_024;
 
 /** `short` and `nothing`: the last job that was due is claimed. */
@@ -102,10 +103,10 @@ export class Claimer {
 
   /** Waits when it can't claim yet. */
   private async claimOnce(signal: AbortSignal): Promise<Turn> {
-    if (this.dispatcher.free <= 0) return this.waitForSlot(this.context.options.pollInterval, signal);
+    if (this.dispatcher.wanted === 0) return this.waitForSlot(this.context.options.pollInterval, signal);
     if (this.wakeUp.take() || performance.now() >= this.nextLook) await this.look();
     if (this.isolation.standstill(performance.now()) > 0) return this.claimAlone(signal);
-    const limit = this.dispatcher.free;
+    const limit = this.dispatcher.wanted;
     const { jobs, crowded } = await this.claim(limit);
     if (crowded) return this.makeWay(signal);
     this.window = Math.max(this.window / 2, NARROWEST_WINDOW);
@@ -182,9 +183,10 @@ export class Claimer {
   private async claim(limit: number, from = claimJobs): Promise<ClaimResult> {
     const { db, names, label } = this.context;
     const claimId = randomUUID();
-    const { entrypoints, window } = this;
+    const { entrypoints } = this;
+    const candidates = Math.max(limit * this.window, FEWEST_CANDIDATES);
     const company = !this.dispatcher.isIdle || !this.book.isEmpty;
-    const result = await from(db, names, { claimId, worker: label, company, limit, window, entrypoints });
+    const result = await from(db, names, { claimId, worker: label, company, limit, candidates, entrypoints });
     const { jobs } = result;
     if (jobs.length > 0) {
       this.book.open(

@@ -1,19 +1,12 @@
 import { ClaimLost, JobCanceled, JobTimeout, WorkerShutdown } from '../domain/errors.js';
 import { parseJob, type ClaimedJob } from '../domain/job.js';
 import { judge } from '../domain/judge.js';
-import { recordResult, type Outcome } from '../domain/outcome.js';
+import { recordError, recordResult, type Outcome } from '../domain/outcome.js';
 import type { Bell } from '../waiting/bell.js';
+import { Prefetch } from './prefetch.js';
+import { Run } from './run.js';
 import type { Settler } from './settler.js';
-import type { Settlement } from '../sql/settle.js';
 import type { Handler, JobControl, WorkerContext } from './worker-context.js';
-
-interface Run {
-  readonly job: ClaimedJob;
-  readonly startedAt: number;
-  readonly controller: AbortController;
-  /** Its success was written in a transaction of the handler. */
-  isCompleted: boolean;
-}
 
 // A handler that heeds its signal gets this long to end.
 const ABORT_GRACE = 250;
@@ -21,29 +14,46 @@ const ABORT_GRACE = 250;
 // A few batches, where PostgreSQL keeps up.
 const MOST_UNWRITTEN = 2_000;
 
+/** After this, what waits for a slot is left to other workers. */
+const PATIENCE = 250;
+
+interface JobClaim {
+  readonly id: string;
+  readonly claimId: string;
+}
+
 /** Runs handlers and turns what comes back into outcomes. */
 export class Dispatcher {
   private readonly running = new Set<Run>();
+  /** Claimed ahead, in the order in which they will start. */
+  private waiting: ClaimedJob[] = [];
+  private patience: NodeJS.Timeout | undefined;
+  private readonly prefetch = new Prefetch();
 
   constructor(
     private readonly context: WorkerContext,
     private readonly settler: Settler,
-    /** Rung when a slot becomes free. */
+    /** Rung when jobs are wanted. */
     readonly freed: Bell,
   ) {}
 
-  /** None while outcomes pile up: each of them would be run again after a crash. */
-  get free(): number {
+  /** How many jobs to claim. None while outcomes pile up: each of them would be run again after a crash. */
+  get wanted(): number {
     if (this.settler.backlog >= MOST_UNWRITTEN) return 0;
-    return this.context.options.concurrency - this.running.size;
+    const { concurrency } = this.context.options;
+    const free = concurrency - this.running.size - this.waiting.length;
+    const ahead = this.prefetch.size(concurrency);
+    // In large steps.
+    return free > 0 || this.waiting.length <= ahead / 2 ? Math.max(free + ahead, 0) : 0;
   }
 
   get isIdle(): boolean {
-    return this.running.size === 0;
+    return this.running.size === 0 && this.waiting.length === 0;
   }
 
   /** Milliseconds until all that runs has done so for its probation. */
   quietIn(probationOf: (losses: number) => number): number {
+    if (this.waiting.length > 0) return probationOf(0);
     const ends = [...this.running].map(({ startedAt, job }) => startedAt + probationOf(job.losses));
     return Math.max(...ends, performance.now()) - performance.now();
   }
@@ -54,15 +64,9 @@ export class Dispatcher {
   }
 
   run(jobs: readonly ClaimedJob[]): void {
-    for (const job of jobs) {
-      const run = { job, startedAt: performance.now(), controller: new AbortController(), isCompleted: false };
-      this.running.add(run);
-      const timer = this.limit(run);
-      void this.attempt(run).then((outcome) => {
-        clearTimeout(timer);
-        this.finish(run, outcome);
-      });
-    }
+    this.waiting.push(...jobs);
+    this.startNext();
+    if (this.waiting.length > 0) this.patience ??= setTimeout(() => this.losePatience(), PATIENCE);
   }
 
   /** Gives back jobs that have not begun. */
@@ -71,23 +75,27 @@ export class Dispatcher {
   }
 
   /** Tells a handler. How it ends is up to it. */
-  cancel({ id, claimId }: { readonly id: string; readonly claimId: string }): void {
-    for (const run of this.running) {
-      if (run.job.id === id && run.job.claimId === claimId) run.controller.abort(new JobCanceled(id));
-    }
+  cancel({ id, claimId }: JobClaim): void {
+    const reason = new JobCanceled(id);
+    for (const run of this.running) if (run.job.id === id && run.job.claimId === claimId) run.abort(reason);
+    const canceled = this.takeWaiting((job) => job.id === id && job.claimId === claimId);
+    const outcome: Outcome = { type: 'canceled', error: recordError(reason) };
+    for (const _ of canceled) this.settler.add({ id, claimId, outcome, duration: 0 });
   }
 
   /** Tells the handlers of a lost claim. What they return is refused by the fence, not here. */
   abortClaim(claimId: string): void {
-    for (const run of this.running) if (run.job.claimId === claimId) run.controller.abort(new ClaimLost(claimId));
+    this.takeWaiting((job) => job.claimId === claimId);
+    for (const run of this.running) if (run.job.claimId === claimId) run.abort(new ClaimLost(claimId));
   }
 
-  /** Lets handlers end within `timeout`, then aborts them and gives their jobs back. */
+  /** Lets handlers end within `timeout`, then aborts them and gives their jobs back, as what has not begun at once. */
   async drain(timeout: number): Promise<void> {
+    this.release(this.takeWaiting(() => true));
     await this.idle(timeout);
     if (this.running.size === 0) return;
     this.context.observe({ type: 'aborted', jobs: [...this.running].map(({ job }) => job) });
-    for (const { controller } of this.running) controller.abort(new WorkerShutdown());
+    for (const run of this.running) run.abort(new WorkerShutdown());
     await this.idle(ABORT_GRACE);
     for (const run of this.running) this.finish(run, { type: 'released' });
   }
@@ -98,6 +106,36 @@ export class Dispatcher {
       await this.freed.wait(timeout, expired);
       this.freed.take();
     }
+  }
+
+  private startNext(): void {
+    const count = this.context.options.concurrency - this.running.size;
+    for (const job of this.waiting.splice(0, count)) this.start(new Run(job));
+    if (this.waiting.length > 0) return;
+    clearTimeout(this.patience);
+    this.patience = undefined;
+  }
+
+  private start(run: Run): void {
+    this.running.add(run);
+    const timer = this.limit(run);
+    void this.attempt(run).then((outcome) => {
+      clearTimeout(timer);
+      this.prefetch.ended(performance.now() - run.startedAt);
+      this.finish(run, outcome);
+    });
+  }
+
+  private losePatience(): void {
+    this.patience = undefined;
+    this.prefetch.reset();
+    this.release(this.takeWaiting(() => true));
+  }
+
+  private takeWaiting(wanted: (job: ClaimedJob) => boolean): ClaimedJob[] {
+    const taken = this.waiting.filter(wanted);
+    if (taken.length > 0) this.waiting = this.waiting.filter((job) => !wanted(job));
+    return taken;
   }
 
   private async attempt(run: Run): Promise<Outcome> {
@@ -113,16 +151,17 @@ export class Dispatcher {
 
   private controlOf(run: Run): JobControl {
     const { claimId } = run.job;
-    const { signal } = run.controller;
     return {
-      signal,
       claimId,
+      get signal() {
+        return run.signal;
+      },
       get isCompleted() {
         return run.isCompleted;
       },
       complete: async (db, result) => {
         if (!this.running.has(run)) throw new ClaimLost(claimId);
-        await this.settler.settleWithin(db, settlementOf(run, toSuccess(result)), signal);
+        await this.settler.settleWithin(db, run.settlement(toSuccess(result)), run.signal);
         run.isCompleted = true;
       },
     };
@@ -134,16 +173,17 @@ export class Dispatcher {
     if (handler?.timeout === undefined) return undefined;
     const timeout = new JobTimeout(handler.timeout);
     return setTimeout(() => {
-      run.controller.abort(timeout);
+      run.abort(timeout);
       this.finish(run, judgeRun(run, handler, timeout));
     }, handler.timeout);
   }
 
   private finish(run: Run, outcome: Outcome): void {
     if (!this.running.delete(run)) return; // it ended after its job was given back
-    this.settler.add(settlementOf(run, outcome));
+    this.settler.add(run.settlement(outcome));
     this.context.observe({ type: 'ended', job: run.job, outcome });
-    this.freed.ring();
+    this.startNext();
+    if (this.running.size === 0 || this.wanted > 0) this.freed.ring();
   }
 }
 
@@ -151,10 +191,6 @@ function toSuccess(result: unknown): Outcome {
   return { type: 'successful', result: recordResult(result) };
 }
 
-function settlementOf({ job: { id, claimId }, startedAt, isCompleted }: Run, outcome: Outcome): Settlement {
-  return { id, claimId, outcome, duration: performance.now() - startedAt, isCompleted };
-}
-
-function judgeRun({ job, controller }: Run, { retry }: Handler, thrown: unknown): Outcome {
-  return judge({ job, thrown, reason: controller.signal.reason as unknown, retry, dice: Math.random() });
+function judgeRun({ job, reason }: Run, { retry }: Handler, thrown: unknown): Outcome {
+  return judge({ job, thrown, reason, retry, dice: Math.random() });
 }

@@ -42,16 +42,18 @@ export interface HandlerContextParts {
 
 /** The context of one attempt. */
 export class HandlerContext implements JobContext {
-  readonly signal: AbortSignal;
   readonly claimId: string;
   readonly logger: LoggerService;
   readonly #parts: HandlerContextParts;
 
   constructor(parts: HandlerContextParts) {
-    this.signal = parts.control.signal;
     this.claimId = parts.control.claimId;
     this.logger = parts.logger;
     this.#parts = parts;
+  }
+
+  get signal(): AbortSignal {
+    return this.#parts.control.signal;
   }
 
   get manager(): EntityManager {

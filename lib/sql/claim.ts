@@ -11,8 +11,8 @@ export interface ClaimRequest {
   /** Whether the worker has other jobs. */
   readonly company: boolean;
   readonly limit: number;
-  /** How many candidates are looked at for each job wanted, so that rivals' locks don't leave the claim short. */
-  readonly window: number;
+  /** How many jobs are looked at, more than are wanted, so that rivals' locks don't leave the claim short. */
+  readonly candidates: number;
   readonly entrypoints: readonly ClaimedEntrypoint[];
 }
 
@@ -98,7 +98,7 @@ async function claim(db: Database, sql: string, request: ClaimRequest): Promise<
     request.limit,
     request.claimId,
     request.worker,
-    request.limit * request.window,
+    request.candidates,
     request.entrypoints.map(({ onFailure }) => onFailure),
     request.company,
   ]);

@@ -26,6 +26,7 @@ const outcome = `
         end`;
 
 // Locks jobs only, in the order of their ids: settles of jobs-then-claim and dissolves of claim-then-jobs would deadlock.
+// Each is looked up by its id: of a join the planner reads the whole table, as long as that is not large.
 // Waits for nobody, or one job that a user's transaction holds would stop the settles of all others.
 const settled = ({ job }: Names) => `
     input as (
@@ -35,10 +36,10 @@ const settled = ({ job }: Names) => `
     settled as materialized (
       select job.id, job.entrypoint, job.attempt, job.awaited,
         input.claim_id, input.delay, input.is_free, input.error, input.stack, input.result, input.duration, ${outcome} as outcome
-      from input join ${job} as job
-        on job.id = input.id and job.claim_id = input.claim_id and job.status = 'picked'
-      order by job.id
-      for update of job skip locked),
+      from (select * from input order by id) as input cross join lateral (
+        select id, entrypoint, attempt, awaited, cancel_requested, on_failure from ${job}
+        where id = input.id and claim_id = input.claim_id and status = 'picked'
+        for update skip locked) as job),
     locked as (
       select job.id, job.claim_id
       from input join ${job} as job on job.id = input.id and job.claim_id = input.claim_id

@@ -157,6 +157,6 @@ describe('a dispatcher', () => {
     [2_000, 0],
   ])('has, with %i outcomes unwritten, %i free slots', (backlog, free) => {
     const context = { options: { concurrency: 10 } } as WorkerContext;
-    expect(new Dispatcher(context, { backlog } as Settler, new Bell()).free).toBe(free);
+    expect(new Dispatcher(context, { backlog } as Settler, new Bell()).wanted).toBe(free);
   });
 });

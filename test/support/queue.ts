@@ -84,7 +84,14 @@ export function queueOn(db: Database): Queue {
       const claimId = randomUUID();
       const wanted = entrypoints.map((name) => ({ name, maxAttempts, onFailure }));
       const claim = alone ? claimAlone : claimJobs;
-      const result = await claim(db, names, { claimId, worker: as, company, limit, window, entrypoints: wanted });
+      const result = await claim(db, names, {
+        claimId,
+        worker: as,
+        company,
+        limit,
+        candidates: limit * window,
+        entrypoints: wanted,
+      });
       return { ...result, claimId, ids: result.jobs.map(({ id }) => id) };
     },
     settle: async ({ claimId, ids }, outcome, some = ids) => {
