@@ -1,4 +1,4 @@
-import { quoteLiteral } from '../lib/sql/names.js';
+import { LATER, quoteLiteral } from '../lib/sql/names.js';
 import { PgQueueMigration } from '../lib/sql/pg-queue-migration.js';
 import { createEnqueue, dropEnqueue } from './3-enqueue.js';
 
@@ -160,7 +160,9 @@ export class EnqueueFunctions extends PgQueueMigration {
           return query select * from ${schema}.insert_jobs($1, $2, $3, $4, $5, $6, $7, $8, $9);
         end if;
         if notify then
-          perform pg_notify(${quoteLiteral(channel)}, '');
+          perform pg_notify(${quoteLiteral(channel)}, case
+            when exists (select from unnest($6, $7) as input(delay, run_at) where input.delay > 0 or input.run_at is not null)
+            then '${LATER}' else '' end);
         end if;
       end`;
     return `

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { claimAlone, claimJobs, type ClaimRequest, type ClaimResult } from '../sql/claim.js';
-import { PROMOTED_AT_ONCE, promoteJobs, readOutlook } from '../sql/promote.js';
 import { Backoff } from '../waiting/backoff.js';
 import type { Bell } from '../waiting/bell.js';
 import type { ClaimBook } from './claim-book.js';
 import type { Dispatcher } from './dispatcher.js';
 import { Isolation } from './isolation.js';
+import { Lookout, type LookoutListener } from './lookout.js';
 import { reportError } from './report-error.js';
 import { within } from '../waiting/within.js';
 import type { WorkerContext } from './worker-context.js';
@@ -13,9 +13,6 @@ import type { WorkerContext } from './worker-context.js';
 // Rivals commit within milliseconds.
 const CROWDED_FIRST = 4;
 const CROWDED_LONGEST = 500;
-
-// A later job that is due, but was not let in, is locked.
-const LOCKED_LATER = 50;
 
 // What rivals, or somebody's long transaction, hold locked at the head of the queue is looked past.
 const NARROWEST_WINDOW = 2;
@@ -32,9 +29,8 @@ export class Claimer {
   private readonly crowded = new Backoff(CROWDED_FIRST, CROWDED_LONGEST);
   private readonly entrypoints: ClaimRequest['entrypoints'];
   private window = NARROWEST_WINDOW;
-  /** By this process's monotonic clock. */
-  private nextLook = 0;
   private readonly isolation: Isolation;
+  readonly lookout: Lookout;
   private loop: Promise<void> | undefined;
 
   constructor(
@@ -43,6 +39,7 @@ export class Claimer {
     private readonly dispatcher: Dispatcher,
     /** Rung when the queue may have changed. */
     private readonly wakeUp: Bell,
+    onLook: LookoutListener['onLook'],
   ) {
     this.entrypoints = [...context.handlers.values()].map(({ entrypoint, retry, onFailure }) => ({
       name: entrypoint,
@@ -50,6 +47,7 @@ export class Claimer {
       onFailure,
     }));
     this.isolation = new Isolation(context.options.heartbeatTimeout);
+    this.lookout = new Lookout(context, this.isolation, { onReady: () => wakeUp.ring(), onLook });
   }
 
   start(): void {
@@ -75,7 +73,7 @@ export class Claimer {
       const { isIdle } = this.dispatcher;
       // What has ended may be due again, once that is written.
       if (isIdle) await settled();
-      this.wakeUp.ring();
+      this.lookout.want();
       const turn = await this.claimOnce(signal);
       if (turn === 'nothing' && isIdle) return;
       if (turn !== 'again') await this.waitForSlot(this.context.options.pollInterval, signal);
@@ -98,14 +96,16 @@ export class Claimer {
   private async turn(signal: AbortSignal): Promise<void> {
     const turn = await this.claimOnce(signal);
     // A slot that becomes free is no reason to claim again: the last claim has seen the last job that was due.
-    if (turn !== 'again') await this.wakeUp.wait(this.nextLook - performance.now(), signal);
+    if (turn !== 'again') await this.wakeUp.wait(this.lookout.wait, signal);
   }
 
   /** Waits when it can't claim yet. */
   private async claimOnce(signal: AbortSignal): Promise<Turn> {
     if (this.dispatcher.wanted === 0) return this.waitForSlot(this.context.options.pollInterval, signal);
-    if (this.wakeUp.take() || performance.now() >= this.nextLook) await this.look();
+    const isRung = this.wakeUp.take();
+    const mayClaim = (this.lookout.isDue && (await this.lookout.look())) || isRung;
     if (this.isolation.standstill(performance.now()) > 0) return this.claimAlone(signal);
+    if (!mayClaim) return this.turnToSuspects();
     const limit = this.dispatcher.wanted;
     const { jobs, crowded } = await this.claim(limit);
     if (crowded) return this.makeWay(signal);
@@ -113,6 +113,10 @@ export class Claimer {
     this.crowded.reset();
     if (jobs.length === limit) return 'again';
     if (jobs.length > 0) return 'short';
+    return this.turnToSuspects();
+  }
+
+  private turnToSuspects(): Turn {
     return this.dispatcher.isIdle && this.isolation.takeTurn(performance.now()) ? 'again' : 'nothing';
   }
 
@@ -122,7 +126,7 @@ export class Claimer {
     const standstill = isolation.standstill(performance.now());
     const quietIn = dispatcher.quietIn((losses) => isolation.probationOf(losses));
     if (quietIn > 0) {
-      this.nextLook = 0; // others may run the rest meanwhile
+      this.lookout.want(); // others may run the rest meanwhile
       return this.waitForSlot(Math.min(quietIn, standstill), signal);
     }
     // Nor must it take with it what has ended and is not written.
@@ -144,7 +148,7 @@ export class Claimer {
 
   /** For suspects that start only when nothing else runs, unless others have taken them. */
   private async waitUntilIdle(signal: AbortSignal): Promise<void> {
-    await this.look();
+    await this.lookout.look();
     await this.waitForSlot(this.isolation.standstill(performance.now()), signal);
   }
 
@@ -158,24 +162,6 @@ export class Claimer {
     await this.dispatcher.freed.wait(longest, signal);
     this.dispatcher.freed.take();
     return 'again';
-  }
-
-  /** Lets in the jobs whose time has come, and learns when the next one is due and whether some are to run alone. */
-  private async look(): Promise<void> {
-    const { db, names, options } = this.context;
-    const { isolation } = this;
-    const count = await promoteJobs(db, names, { suspicion: isolation.suspicion, notify: options.notify });
-    this.nextLook = 0;
-    if (count >= PROMOTED_AT_ONCE) return; // the rest after the next claim
-    const { next, alone } = await readOutlook(
-      db,
-      names,
-      this.entrypoints.map(({ name }) => name),
-    );
-    const now = performance.now();
-    isolation.see(alone, now);
-    const due = next === 0 ? LOCKED_LATER : (next ?? Infinity);
-    this.nextLook = now + Math.min(due, options.pollInterval, isolation.rest(now));
   }
 
   private readonly report = (error: unknown) => void reportError(this.context, 'claim', error);

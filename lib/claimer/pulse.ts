@@ -9,6 +9,9 @@ import type { WorkerTask } from './worker-event.js';
 /** Beats in a `heartbeatTimeout`, so that a slow one or two cost no claim. */
 const BEATS_PER_TIMEOUT = 4;
 
+/** Intervals without a look of somebody else after which this one looks. */
+const LOOKS = 2;
+
 export interface PulseListener extends BeatListener {
   readonly onFreed: () => void;
 }
@@ -23,6 +26,9 @@ export class Pulse {
   private readonly interval: number;
   /** How long the others may need to beat again, once the database is back. */
   private readonly grace: number;
+  private reachableSince = -Infinity;
+  private lookedAt = -Infinity;
+  private isStale = false;
   private loop: Promise<void> | undefined;
 
   constructor(
@@ -47,20 +53,40 @@ export class Pulse {
     await this.loop;
   }
 
+  /** Somebody has looked, and has seen claims that are no longer beaten, or not. */
+  looked(stale: boolean): void {
+    this.lookedAt = performance.now();
+    if (!stale || this.isStale) return;
+    this.isStale = true;
+    this.hurry.ring();
+  }
+
   private async run(): Promise<void> {
     const { signal } = this.stopped;
-    let reachableSince = -Infinity;
     while (!signal.aborted) {
-      const alive = await this.attempt('beat', () => beat(this.context, this.book, this.listener));
-      const now = performance.now();
-      reachableSince = alive ? Math.min(reachableSince, now) : Infinity;
-      if (now - reachableSince >= this.grace) {
-        // Its own are excepted, for the event loop may be blocked for long between that beat and this.
-        await this.attempt('dissolve', () => dissolve(this.context, this.listener.onFreed, this.book.claimIds()));
-      }
+      if (await this.isReachable()) await this.dissolve();
       await this.hurry.wait(this.interval, signal);
       this.hurry.take();
     }
+  }
+
+  /** For long enough that all others can have beaten. */
+  private async isReachable(): Promise<boolean> {
+    if (!this.book.isEmpty || this.reachableSince === Infinity) {
+      const isAlive = await this.attempt('beat', () => beat(this.context, this.book, this.listener));
+      this.reachableSince = isAlive ? Math.min(this.reachableSince, performance.now()) : Infinity;
+    }
+    return performance.now() - this.reachableSince >= this.grace;
+  }
+
+  /** When there is something to dissolve, or nobody has looked. */
+  private async dissolve(): Promise<void> {
+    if (!this.isStale && performance.now() - this.lookedAt < LOOKS * this.interval) return;
+    this.isStale = false;
+    // Its own are excepted, for the event loop may be blocked for long between that beat and this.
+    const own = this.book.claimIds();
+    const isDone = await this.attempt('dissolve', () => dissolve(this.context, this.listener.onFreed, own));
+    if (!isDone) this.reachableSince = Infinity;
   }
 
   private async attempt(task: WorkerTask, work: () => Promise<void>): Promise<boolean> {

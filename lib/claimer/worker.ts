@@ -36,13 +36,16 @@ export class Worker {
     private readonly context: WorkerContext,
     listen: Listen,
   ) {
-    const wake = () => this.wakeUp.ring();
+    const wake = () => {
+      this.claimer.lookout.want();
+      this.wakeUp.ring();
+    };
     const freed = new Bell();
     this.settler = new Settler(context, this.book, { onRequeued: wake, onWritten: () => freed.ring() });
     this.dispatcher = new Dispatcher(context, this.settler, freed);
-    this.claimer = new Claimer(context, this.book, this.dispatcher, this.wakeUp);
+    this.claimer = new Claimer(context, this.book, this.dispatcher, this.wakeUp, (stale) => this.pulse.looked(stale));
     const hurry = new Bell();
-    this.listener = new Listener(context, listen, this.wakeUp, hurry);
+    this.listener = new Listener(context, listen, this.claimer.lookout, this.wakeUp, hurry);
     const pulse: PulseListener = {
       onFreed: wake,
       onLost: (claimId) => this.dispatcher.abortClaim(claimId),
@@ -89,7 +92,7 @@ export class Worker {
   private async runDry(): Promise<void> {
     const { heartbeatTimeout } = this.context.options;
     // What the dead have left is due as well, and nobody else may look for it.
-    await dissolve(this.context, () => this.wakeUp.ring());
+    await dissolve(this.context, () => this.claimer.lookout.want());
     this.pulse.start();
     // An outcome that can't be written for longer is somebody else's to find. Claiming tells why.
     await this.claimer.drain(() => within(heartbeatTimeout, this.settler.flush()));

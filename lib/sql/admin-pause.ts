@@ -1,5 +1,5 @@
 import type { Database } from './database.js';
-import { statement, type Names } from './names.js';
+import { LATER, statement, type Names } from './names.js';
 
 const pauseSql = statement(
   (names) => `
@@ -19,7 +19,7 @@ const resumeSql = statement(
   (names) => `
     with resumed as (
       update ${names.entrypoint} set paused_at = null where name = $1::text and paused_at is not null returning name),
-    notified as materialized (select pg_notify($2::text, '') where $3::boolean and exists (select from resumed))
+    notified as materialized (select pg_notify($2::text, '${LATER}') where $3::boolean and exists (select from resumed))
     select name from resumed left join notified on true`,
 );
 

@@ -91,7 +91,7 @@ async function inTransaction<T>(pool: Pool, work: (database: Database) => Promis
 }
 
 /** One connection, in whatever transaction its owner has begun. */
-function clientDatabase(client: ClientBase): Database {
+export function clientDatabase(client: ClientBase): Database {
   const database: Database = {
     query: (text, values, limits) => run(client, text, values, limits),
     transaction: (work) => work(database),

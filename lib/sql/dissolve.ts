@@ -1,5 +1,5 @@
 import type { Database } from './database.js';
-import { statement, type Names } from './names.js';
+import { LATER, statement, type Names } from './names.js';
 import { memberOf, text } from './rows.js';
 import { countAttempts } from './statistics.js';
 
@@ -73,7 +73,7 @@ const dissolveSql = statement(
           select from unsettled
           where unsettled.claim_id = stale.claim_id and unsettled.id not in (select id from freed))),
     notified as materialized (
-      select pg_notify($4::text, '') where $5::boolean and exists (select from freed where outcome = 'lost')),
+      select pg_notify($4::text, '${LATER}') where $5::boolean and exists (select from freed where outcome = 'lost')),
     told as materialized (
       select count(pg_notify($7::text, id::text)) from freed where $5::boolean and awaited and outcome <> 'lost')
     select freed.id, freed.entrypoint, freed.outcome, freed.claim_id, freed.worker

@@ -4,6 +4,7 @@ import type { Client } from 'pg';
 import type { DataSource } from 'typeorm';
 import { DeafError } from '../domain/errors.js';
 import { createClient, cutOff } from './connections.js';
+import { clientDatabase, type Database } from './database.js';
 import { quoteIdentifier } from './names.js';
 
 export interface ListenRequest {
@@ -11,6 +12,8 @@ export interface ListenRequest {
   readonly onNotification: (payload: string) => void;
   /** Called each time that LISTEN has taken effect: what was committed before told nobody. */
   readonly onListening: () => void;
+  /** Asked from time to time instead of a check of its own. @returns whether the connection listens */
+  readonly check?: ((db: Database) => Promise<boolean>) | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -30,10 +33,16 @@ const END_TIMEOUT = 500;
 /** @param url of a direct connection, where the application's goes through a pooler */
 export function listenThrough(dataSource: DataSource, url?: string): Listen {
   const create = () => createClient(dataSource, { url, queryTimeout: CHECK_TIMEOUT });
-  return ({ signal, onNotification, ...request }) =>
+  // Whoever listens elsewhere may have no rights on the tables there.
+  return ({ signal, onNotification, check: own, ...request }) =>
     onClient(create(), signal, async (client, over) => {
       client.on('notification', ({ payload = '' }) => onNotification(payload));
-      await listen(client, { ...request, signal: over, notify: () => notify(create(), request.channel, over) });
+      await listen(client, {
+        ...request,
+        check: url === undefined ? own : undefined,
+        signal: over,
+        notify: () => notify(create(), request.channel, over),
+      });
     });
 }
 
@@ -62,13 +71,16 @@ interface Listening extends Omit<ListenRequest, 'onNotification'> {
   readonly notify: () => Promise<void>;
 }
 
-async function listen(client: Client, { channel, onListening, signal, notify }: Listening): Promise<void> {
+async function listen(client: Client, { channel, onListening, signal, notify, ...request }: Listening): Promise<void> {
+  const isListening = () =>
+    request.check?.(clientDatabase(client)) ?? check(client, channel).then((each) => each.isListening);
   while (!signal.aborted) {
     await client.query(`listen ${quoteIdentifier(channel)}`);
     const { isDirect } = await check(client, channel);
     if (!isDirect && !(await hears(client, notify, signal))) throw await deaf(client, channel);
     onListening();
-    while (!signal.aborted && (await check(client, channel)).isListening) await pause(CHECK_INTERVAL, signal);
+    do await pause(CHECK_INTERVAL, signal);
+    while (!signal.aborted && (await isListening()));
   }
 }
 

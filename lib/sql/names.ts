@@ -41,8 +41,10 @@ export function quoteIdentifier(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 
-/** The payload of a notification to workers that claimed jobs were canceled. All others have none. */
+/** The payload of a notification to workers: claimed jobs were canceled. */
 export const CANCELED = 'canceled';
+/** Not only what can be claimed at once has changed. All others have none. */
+export const LATER = 'later';
 
 export function quoteLiteral(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;

@@ -3,7 +3,7 @@ import { statement, type Names } from './names.js';
 import { integerOf, milliseconds } from './rows.js';
 
 /** A batch, and no loop over all: what is ready must not wait until the last of a million is. */
-export const PROMOTED_AT_ONCE = 500;
+const PROMOTED_AT_ONCE = 500;
 
 // The clock is read in a subselect, as a volatile function is no condition for an index: it would be asked of all later jobs.
 // Notifies, because the rows may be of entrypoints that only others handle, who looked while they were locked here.
@@ -27,20 +27,33 @@ const promoteSql = statement(
     select counted.count from counted left join notified on true`,
 );
 
+const first = ({ job }: Names, wait: 'ready' | 'alone') => `
+        select from wanted cross join lateral (
+          select id from ${job} where entrypoint = wanted.name and status = 'queued' and wait = '${wait}'
+          order by priority desc, id limit 1) as first`;
+
 // No row, and not min(): when nothing waits, greatest() would ignore its null and say 0.
 // The order makes the planner take the index of those jobs, whatever its statistics say of others of that entrypoint.
 // Paused ones can't be claimed: for them workers would stand still, and a drain would never end.
 const outlookSql = statement(
   (names) => `
+    with wanted as materialized (
+      select * from unnest($1::text[]) as wanted(name)
+      where not exists (
+        select from ${names.entrypoint} as entrypoint where entrypoint.name = wanted.name and paused_at is not null)),
+    later as materialized (
+      select ${milliseconds('run_at - clock_timestamp()')} as wait
+      from ${names.job} where status = 'queued' and wait = 'later' order by run_at limit 1)
     select
-      (select ceil(greatest(0, ${milliseconds('run_at - clock_timestamp()')}))
-        from ${names.job} where status = 'queued' and wait = 'later' order by run_at limit 1) as next,
+      (select ceil(greatest(0, wait)) from later) as next,
+      exists (select from later where wait <= 0) or coalesce((
+        select run_at <= clock_timestamp() - $2::float8 * interval '1 ms'
+        from ${names.job} where status = 'queued' and wait = 'alone' order by run_at limit 1), false) as overdue,
+      exists (${first(names, 'ready')}) as ready,
+      exists (${first(names, 'alone')}) as alone,
       exists (
-        select from unnest($1::text[]) as wanted(name) cross join lateral (
-          select id from ${names.job} where entrypoint = wanted.name and status = 'queued' and wait = 'alone'
-          order by priority desc, id limit 1) as first
-        where not exists (
-          select from ${names.entrypoint} as entrypoint where entrypoint.name = wanted.name and paused_at is not null)) as alone`,
+        select from ${names.claim} where heartbeat_at <= clock_timestamp() - $3::float8 * interval '1 ms') as stale,
+      exists (select from pg_listening_channels() as channel where channel = $4::text) as listening`,
 );
 
 export interface Promotion {
@@ -58,12 +71,39 @@ export async function promoteJobs(db: Database, names: Names, { suspicion, notif
 export interface Outlook {
   /** Milliseconds until the next job is due, by the database's clock; `undefined` when none waits. */
   readonly next: number | undefined;
+  /** Whether there is something to promote. */
+  readonly overdue: boolean;
+  /** Whether jobs of these entrypoints can be claimed. */
+  readonly ready: boolean;
   /** Whether jobs of these entrypoints wait to run alone. */
   readonly alone: boolean;
+  /** Whether there are claims that are no longer beaten. */
+  readonly stale: boolean;
+  /** Whether the connection that it was read on listens. */
+  readonly listening: boolean;
 }
 
-export async function readOutlook(db: Database, names: Names, entrypoints: readonly string[]): Promise<Outlook> {
-  const [row] = await db.query(outlookSql(names), [entrypoints]);
-  const next = row?.['next'] ?? null;
-  return { next: next === null ? undefined : Number(next), alone: row?.['alone'] === 't' };
+export interface OutlookRequest {
+  /** As that of a promotion. */
+  readonly suspicion: number;
+  readonly heartbeatTimeout: number;
+}
+
+export async function readOutlook(
+  db: Database,
+  names: Names,
+  entrypoints: readonly string[],
+  { suspicion, heartbeatTimeout }: OutlookRequest,
+): Promise<Outlook> {
+  const [row = {}] = await db.query(outlookSql(names), [entrypoints, suspicion, heartbeatTimeout, names.channel]);
+  const is = (name: string) => row[name] === 't';
+  const { next = null } = row;
+  return {
+    next: next === null ? undefined : Number(next),
+    overdue: is('overdue'),
+    ready: is('ready'),
+    alone: is('alone'),
+    stale: is('stale'),
+    listening: is('listening'),
+  };
 }

@@ -1,7 +1,7 @@
 import { assertNever } from '../domain/assert-never.js';
 import { RECORDED_OUTCOMES, type Outcome, type RecordedOutcome } from '../domain/outcome.js';
 import type { Database, Row } from './database.js';
-import { statement, type Names } from './names.js';
+import { LATER, statement, type Names } from './names.js';
 import { memberOf, text } from './rows.js';
 import { countAttempts } from './statistics.js';
 import { jsonArray, textArray } from './text-array.js';
@@ -61,14 +61,15 @@ const settleSql = statement(
         run_at = case settled.outcome when 'retried' then clock_timestamp() + settled.delay * interval '1 ms' else job.run_at end
       from settled
       where job.id = settled.id and settled.outcome in ('retried', 'failed', 'released')
-      returning job.status),
+      returning job.status, job.wait),
     logged as (
       insert into ${names.jobLog} (job_id, entrypoint, attempt, status, claim_id, worker, error, stack, result, duration)
       select id, entrypoint, attempt, outcome, claim_id, $10::text, error, stack, result, duration
       from settled where outcome <> 'released' and (outcome <> 'successful' or awaited or $14::boolean)),
     ${countAttempts(names, 'settled', 'duration')},
     notified as materialized (
-      select pg_notify($11::text, '') where $12::boolean and exists (select from updated where status = 'queued')),
+      select pg_notify($11::text, case when bool_and(wait = 'ready') then '' else '${LATER}' end)
+      from updated where $12::boolean and status = 'queued' having count(*) > 0),
     told as materialized (
       select count(pg_notify($13::text, id::text)) from settled
       where $12::boolean and awaited and outcome not in ('retried', 'released'))

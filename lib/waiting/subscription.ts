@@ -1,4 +1,5 @@
 import { DeafError } from '../domain/errors.js';
+import type { Database } from '../sql/database.js';
 import type { Listen } from '../sql/listen.js';
 import { Backoff } from './backoff.js';
 import { pause } from './bell.js';
@@ -10,6 +11,8 @@ export interface Subscriber {
   onNotification(payload: string): void;
   /** LISTEN has taken effect: what was committed before told nobody. */
   onListening(): void;
+  /** Asks the connection something of one's own from time to time. @returns whether it listens */
+  readonly check?: (db: Database) => Promise<boolean>;
   /** It has failed, and will be tried again. */
   onFailure(error: unknown): void;
 }
@@ -44,6 +47,7 @@ export class Subscription {
           channel: this.channel,
           onNotification: (payload) => this.subscriber.onNotification(payload),
           onListening: () => this.onListening(),
+          check: this.subscriber.check,
           signal,
         });
       } catch (error) {

@@ -1,16 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { poolDatabase } from '../../lib/sql/database.js';
-import { readOutlook } from '../../lib/sql/promote.js';
-import { names, useWorkerGround } from '../support/index.js';
+import { useWorkerGround } from '../support/index.js';
 
 describe('a worker that has nothing to do', () => {
   const ground = useWorkerGround();
-  const outlook = () =>
-    readOutlook(
-      poolDatabase(() => ground.database.pool),
-      names,
-      ['work'],
-    );
 
   it('looks again at the next poll only, whether or not others wait for their time', async () => {
     for (const later of [[], [{ delay: 3_600_000 }]]) {
@@ -25,11 +17,17 @@ describe('a worker that has nothing to do', () => {
     }
   });
 
-  it('knows when the next job is due, and that none is', async () => {
-    expect(await outlook()).toEqual({ next: undefined, alone: false });
-    await ground.queue.add({ delay: 60_000 });
-    expect((await outlook()).next).toBeGreaterThan(50_000);
-    await ground.database.query('update pgqueue.job set run_at = now()');
-    expect((await outlook()).next).toBe(0);
-  });
+  it.each([true, false])(
+    'asks less than 20 times in a minute, its maintenance included (notify: %p)',
+    async (notify) => {
+      const worker = await ground.start({ work: () => undefined }, { notify });
+      if (notify) await worker.event('listening');
+      await delay(2_000);
+      const before = worker.statements();
+      await delay(30_000);
+      expect(worker.statements() - before).toBeLessThan(20 / 2);
+      await worker.stop();
+    },
+    60_000,
+  );
 });

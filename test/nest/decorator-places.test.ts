@@ -168,7 +168,10 @@ describe('@Entrypoint() with wrong options', () => {
       'options.retry.delay is "5"; expected a number of milliseconds from 0 to 3155760000000, not a string: write Number("5")',
     ],
     [{ retry: { attempts: 3 } }, 'options.retry.attempts is 3; expected one of the options'],
-    [{ retries: {} }, 'options.retries is an object; expected one of the options retry, timeout, onFailure, transactional, queue'],
+    [
+      { retries: {} },
+      'options.retries is an object; expected one of the options retry, timeout, onFailure, transactional, queue',
+    ],
     [{ queue: 7 }, 'options.queue is 7; expected a string'],
   ])('is refused where it is decorated: %p', (options, message) => {
     expect(() => {

@@ -4,12 +4,14 @@ import type { WorkerEvent, WorkerObserver } from '../../lib/claimer/worker-event
 import { Worker } from '../../lib/claimer/worker.js';
 import { resolveOptions, type PgQueueOptions, type WorkerOptions } from '../../lib/options.js';
 import { openPool } from '../../lib/sql/connections.js';
-import { readCommittedDatabase } from '../../lib/sql/database.js';
+import { type Database, readCommittedDatabase } from '../../lib/sql/database.js';
 import { type Listen, listenThrough } from '../../lib/sql/listen.js';
 import { createNames } from '../../lib/sql/names.js';
 import { deferred } from './deferred.js';
 
 export interface TestWorker {
+  /** How often it has asked the database so far; a transaction counts for what is asked in it. */
+  readonly statements: () => number;
   /** All events so far. */
   readonly events: readonly WorkerEvent[];
   /** Resolves with the first event, past or to come, that fits. */
@@ -57,8 +59,12 @@ export async function startWorker(
   await beforeStart?.();
   const { pool, end } = openPool(dataSource, 4);
   const log = eventLog(observe);
+  const counter = { count: 0 };
   const context = {
-    db: readCommittedDatabase(() => pool),
+    db: counted(
+      readCommittedDatabase(() => pool),
+      counter,
+    ),
     names: createNames(options.schema),
     options: {
       ...(options.worker as Exclude<typeof options.worker, false>),
@@ -71,17 +77,30 @@ export async function startWorker(
     label,
     observe: log.observe,
   };
-  const started = new Worker(context, listen(listenThrough(dataSource, options.listenUrl)));
+  const listening = listenThrough(dataSource, options.listenUrl);
+  const countedListen: Listen = ({ check, ...request }) =>
+    listening({ ...request, check: check && ((db) => check(counted(db, counter))) });
+  const started = new Worker(context, listen(countedListen));
   started.start();
   const stop = async () => {
     await started.stop();
     await end(500);
     await dataSource.destroy();
   };
-  return { ...log, stop };
+  return { ...log, statements: () => counter.count, stop };
 }
 
 const same = (listen: Listen) => listen;
+
+function counted(db: Database, counter: { count: number }): Database {
+  return {
+    query: (...query) => {
+      counter.count++;
+      return db.query(...query);
+    },
+    transaction: (work) => db.transaction((own) => work(counted(own, counter))),
+  };
+}
 
 function eventLog(also: WorkerObserver = () => undefined) {
   const events: WorkerEvent[] = [];
