@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { promoteJobs, readOutlook } from '../../lib/sql/promote.js';
 import {
   createTestDatabase,
@@ -61,6 +62,14 @@ describe.each([
         expect(buffers).toBeLessThan(2 * MOST_BUFFERS); // of two names
         expect(nodes).not.toContain('Seq Scan');
       }
+    });
+
+    it('to settle 1,000 jobs looks at each by its id', async () => {
+      const ids = Array.from({ length: 1_000 }, (_, index) => (index + 1).toString());
+      const { nodes } = await explain(database, (db) =>
+        queueOn(db).settle({ claimId: randomUUID(), ids, jobs: [], crowded: false }, SUCCESSFUL),
+      );
+      expect(nodes).not.toContain('Seq Scan');
     });
 
     it('to dissolve one claim among 1,000 looks at its jobs by their ids', async () => {

@@ -1,0 +1,54 @@
+/** How much is measured. Durations are milliseconds. */
+export interface Sizes {
+  readonly rounds: number;
+  readonly drain: number;
+  /** About as long, and with fewer jobs, where so many would take longer. */
+  readonly longestDrain: number;
+  readonly enqueueFor: number;
+  readonly bulk: number;
+  readonly latencies: number;
+  readonly idleFor: number;
+  readonly growthRounds: number;
+  readonly growthJobs: number;
+  /** Of graphile-worker, which is slow then. */
+  readonly peerGrowthJobs: number;
+  readonly growthSize: number;
+  readonly running: number;
+  readonly pinnedFor: number;
+  readonly contention: number;
+}
+
+export const FULL: Sizes = {
+  rounds: 5,
+  drain: 100_000,
+  longestDrain: 15_000,
+  enqueueFor: 5_000,
+  bulk: 200_000,
+  latencies: 500,
+  idleFor: 120_000,
+  growthRounds: 3,
+  growthJobs: 50_000,
+  peerGrowthJobs: 2_000,
+  growthSize: 1_000_000,
+  running: 10_000,
+  pinnedFor: 600_000,
+  contention: 300_000,
+};
+
+/** In about five minutes. */
+export const QUICK: Sizes = {
+  rounds: 3,
+  drain: 20_000,
+  longestDrain: 1_000,
+  enqueueFor: 700,
+  bulk: 30_000,
+  latencies: 60,
+  idleFor: 20_000,
+  growthRounds: 1,
+  growthJobs: 10_000,
+  peerGrowthJobs: 500,
+  growthSize: 100_000,
+  running: 2_000,
+  pinnedFor: 5_000,
+  contention: 20_000,
+};

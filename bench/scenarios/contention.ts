@@ -1,0 +1,28 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { startClaimers } from './claimer-process.js';
+import { fill, type Ground, parameter, type Scenario, settleDown } from './scenario.js';
+
+const LOOK = 20;
+
+/** Workers in several processes drain one queue: their total rate, and the least share of one of them. */
+export const contention: Scenario = async (ground) => {
+  const processes = parameter(ground, 'processes');
+  const claimers = parameter(ground, 'claimers');
+  const jobs = parameter(ground, 'jobs');
+  const fleet = await startClaimers(ground, processes, claimers / processes);
+  await fill(ground, parameter(ground, 'warmUp') * processes);
+  await drainWith(ground, fleet);
+  await fill(ground, jobs);
+  await settleDown(ground);
+  const { duration, counts } = await drainWith(ground, fleet);
+  await fleet.close();
+  return { rate: (jobs / duration) * 1_000, leastShare: (Math.min(...counts) / jobs) * claimers };
+};
+
+async function drainWith({ system }: Ground, fleet: Awaited<ReturnType<typeof startClaimers>>) {
+  const startedAt = performance.now();
+  await fleet.start();
+  while (!(await system.isDrained())) await pause(LOOK);
+  const duration = performance.now() - startedAt;
+  return { duration, counts: await fleet.stop() };
+}

@@ -1,0 +1,13 @@
+import { bulk } from './bulk.js';
+import { contention } from './contention.js';
+import { drain } from './drain.js';
+import { enqueue } from './enqueue.js';
+import { growth } from './growth.js';
+import { idle } from './idle.js';
+import { latency } from './latency.js';
+import type { Scenario } from './scenario.js';
+
+export const SCENARIOS = { drain, enqueue, bulk, latency, idle, growth, contention } as const satisfies Record<
+  string,
+  Scenario
+>;
