@@ -8,6 +8,11 @@ export class CompleteJobLife extends PgQueueMigration {
     super(schema, 'PgQueueCompleteJobLife', 1764460800000);
   }
 
+  protected override changes(): readonly string[] {
+    const { job, claim, jobLog } = this.names;
+    return [job, claim, jobLog];
+  }
+
   // A key is taken while its job is queued or picked.
   protected apply(): readonly string[] {
     const { job, claim, entrypoint } = this.names;

@@ -21,6 +21,8 @@ const DUE_AT = `coalesce(
             timestamptz 'epoch' + input.run_at * interval '1 ms', clock_timestamp() + input.delay * interval '1 ms')`;
 const WAIT = `case when due_at > clock_timestamp() then 'later' else 'ready' end`;
 const REFUSED = 'PGQ01';
+// A key is seldom taken and freed again more than once while one looks.
+const ROUNDS = 100;
 
 /** Enqueueing as functions: the producer, triggers and programs in other languages share their rules. */
 export class EnqueueFunctions extends PgQueueMigration {
@@ -51,7 +53,7 @@ export class EnqueueFunctions extends PgQueueMigration {
     const body = `
       #variable_conflict use_column
       begin
-        loop
+        for round in 1..${ROUNDS} loop
           insert into ${job} as job (
             entrypoint, payload, headers, priority, max_attempts, run_at, dedupe_key, wait)
           values ($1, $2, $3, $4, $5, $6, $7, ${WAIT})
@@ -71,6 +73,11 @@ export class EnqueueFunctions extends PgQueueMigration {
           where job.entrypoint = $1 and job.dedupe_key = $7 and job.status in ('queued', 'picked');
           exit when id is not null;
         end loop;
+        if id is null then
+          raise exception using errcode = '55000', message = format(
+            'The job of entrypoint %s with the dedupe_key %s was neither written nor found', $1, $7),
+            hint = 'A trigger on the table, or row-level security, hides it.';
+        end if;
       end`;
     return `
       create function ${schema}.enqueue_keyed(

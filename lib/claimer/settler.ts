@@ -2,7 +2,7 @@ import { ClaimLost } from '../domain/errors.js';
 import { plainOutcome, type RecordedOutcome } from '../domain/outcome.js';
 import type { Database } from '../sql/database.js';
 import { reapClaims } from '../sql/claims.js';
-import { settleJobs, type SettledJob, type Settlement } from '../sql/settle.js';
+import { isSettledBy, settleJobs, type SettledJob, type Settlement } from '../sql/settle.js';
 import { isRefusal } from '../sql/transient.js';
 import { Backoff } from '../waiting/backoff.js';
 import { pause } from '../waiting/bell.js';
@@ -57,7 +57,9 @@ export class Settler {
   async settleWithin(db: Database, settlement: Settlement, signal: AbortSignal): Promise<void> {
     const patience = new Backoff(LOCKED_FIRST, LOCKED_LONGEST);
     for (;;) {
-      const [answer] = await this.settle(db, [settlement]);
+      // Its log tells whether it was this transaction that has ended the job.
+      const [answer] = await this.settle(db, [settlement], true);
+      if (answer === undefined && (await isSettledBy(db, this.context.names, settlement))) return;
       if (answer === undefined) throw new ClaimLost(settlement.claimId);
       if (isWritten(answer)) return;
       await patience.pause(signal);
@@ -131,10 +133,13 @@ export class Settler {
     return settled;
   }
 
-  private settle(db: Database, batch: readonly Settlement[]): ReturnType<typeof settleJobs> {
+  private settle(
+    db: Database,
+    batch: readonly Settlement[],
+    logSuccess = this.context.options.retention.successful > 0,
+  ): ReturnType<typeof settleJobs> {
     const { names, label, options } = this.context;
-    const { notify, retention } = options;
-    return settleJobs(db, names, batch, { worker: label, notify, logSuccess: retention.successful > 0 });
+    return settleJobs(db, names, batch, { worker: label, notify: options.notify, logSuccess });
   }
 
   private report(batch: readonly Settlement[], answers: readonly SettledJob[]): void {

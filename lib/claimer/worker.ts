@@ -94,10 +94,11 @@ export class Worker {
     // What the dead have left is due as well, and nobody else may look for it.
     await dissolve(this.context, () => this.claimer.lookout.want());
     this.pulse.start();
+    // An application that only drains has nobody else to do so.
+    const maintained = this.maintainer.maintain(STRETCHES_PER_DRAIN);
     // An outcome that can't be written for longer is somebody else's to find. Claiming tells why.
     await this.claimer.drain(() => within(heartbeatTimeout, this.settler.flush()));
-    // An application that only drains has nobody else to do so.
-    await this.maintainer.maintain(STRETCHES_PER_DRAIN);
+    await maintained;
   }
 
   private async wind(): Promise<void> {

@@ -8,6 +8,7 @@ import type { Names } from '../sql/names.js';
 import { isContention } from '../sql/transient.js';
 import { InFlight } from './in-flight.js';
 import { checkEnqueue, checkJobs, checkTarget, toNewJob } from './new-job.js';
+import { SharedInserts } from './shared-inserts.js';
 import type { EnqueuedJob, EnqueueOptions, EnqueueTarget, JobInput, PgQueueProducer } from './producer.js';
 
 export interface ProducerContext {
@@ -26,9 +27,12 @@ const ATTEMPTS = 5;
 /** The producer over SQL. */
 export class SqlProducer implements PgQueueProducer {
   private readonly inFlight = new InFlight();
+  private readonly shared: SharedInserts;
   private closed = false;
 
-  constructor(private readonly context: ProducerContext) {}
+  constructor(private readonly context: ProducerContext) {
+    this.shared = new SharedInserts((jobs) => this.insertAlone(jobs));
+  }
 
   async enqueue(
     entrypoint: string,
@@ -67,8 +71,13 @@ export class SqlProducer implements PgQueueProducer {
   // What is a caller's transaction has failed as a whole, and is theirs to try again.
   private write(db: Database, jobs: readonly NewJob[]): Promise<InsertedJob[]> {
     const { db: own, names, notify } = this.context;
-    const attempt = () => insertJobs(db, names, jobs, notify);
-    return db === own ? retryContention(attempt) : attempt();
+    if (db !== own) return insertJobs(db, names, jobs, notify);
+    return this.shared.takes(jobs) ? this.shared.add(jobs) : this.insertAlone(jobs);
+  }
+
+  private insertAlone(jobs: readonly NewJob[]): Promise<InsertedJob[]> {
+    const { db, names, notify } = this.context;
+    return retryContention(() => insertJobs(db, names, jobs, notify));
   }
 
   // A manager without a query runner, such as dataSource.manager, has no transaction: TypeORM takes any free connection, and so do

@@ -68,7 +68,11 @@ export class ManagerError extends PgQueueError {
 }
 
 export type SchemaErrorCode =
-  'PGQUEUE_SCHEMA_MISSING' | 'PGQUEUE_SCHEMA_NEWER' | 'PGQUEUE_SCHEMA_DENIED' | 'PGQUEUE_SCHEMA_TAKEN';
+  | 'PGQUEUE_SCHEMA_MISSING'
+  | 'PGQUEUE_SCHEMA_NEWER'
+  | 'PGQUEUE_SCHEMA_DENIED'
+  | 'PGQUEUE_SCHEMA_TAKEN'
+  | 'PGQUEUE_SCHEMA_LOCKED';
 
 /** The queue's schema is missing or older, newer than this package knows, not for this role, or holds others' tables. */
 export class SchemaError extends PgQueueError {

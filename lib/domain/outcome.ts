@@ -1,4 +1,4 @@
-import { isShallow, JSON_LEVELS } from './json.js';
+import { isShallow, isTooLong, JSON_LEVELS } from './json.js';
 
 /** What became of one attempt, as its handler's process reports it. */
 export type Outcome =
@@ -47,16 +47,17 @@ export function recordError(thrown: unknown): RecordedError {
 
 /** The most of a result that is kept. Larger things belong elsewhere, and their address into the result. */
 const RESULT_BYTES = 1024 * 1024;
+const TOO_LONG = `The result is not kept: more than ${RESULT_BYTES} bytes of JSON`;
 
 /** What a handler has returned, as JSON of bounded size. Never throws: the job has succeeded. */
 export function recordResult(value: unknown): RecordedResult {
   try {
+    if (isTooLong(value, RESULT_BYTES)) return { json: null, note: TOO_LONG };
     const json = (JSON.stringify(value) as string | undefined) ?? null;
     if (json === null) return { json };
     // A character takes one byte at least.
     const bytes = json.length > RESULT_BYTES ? json.length : new TextEncoder().encode(json).length;
-    if (bytes > RESULT_BYTES)
-      return { json: null, note: `The result is not kept: more than ${RESULT_BYTES} bytes of JSON` };
+    if (bytes > RESULT_BYTES) return { json: null, note: TOO_LONG };
     if (!isShallow(json))
       return { json: null, note: `The result is not kept: more than ${JSON_LEVELS} levels of JSON` };
     return { json };
@@ -94,6 +95,7 @@ function describeCause(value: NonNullable<unknown>): string {
 function describe(value: unknown): string {
   if (typeof value === 'string') return value;
   if (typeof value !== 'object' || value === null) return String(value);
+  if (isTooLong(value, STACK_LIMIT)) return Object.prototype.toString.call(value);
   return JSON.stringify(value) ?? Object.prototype.toString.call(value);
 }
 

@@ -1,8 +1,9 @@
 import { Logger } from '@nestjs/common';
 import { ContextIdFactory, ModuleRef } from '@nestjs/core';
+import type { QueryRunner } from 'typeorm';
 import { isObservable, lastValueFrom } from 'rxjs';
 import type { Handler } from '../claimer/worker-context.js';
-import { InvalidEntrypointError } from '../domain/errors.js';
+import { ClaimLost, InvalidEntrypointError, JobTimeout } from '../domain/errors.js';
 import type { Job } from '../domain/job.js';
 import type { ManagerOwner } from '../sql/manager.js';
 import { resolveRun, type RunPolicy } from '../options.js';
@@ -29,19 +30,43 @@ function caller(found: FoundEntrypoint): Call {
   const instanceFor = instanceSource(found);
   return async (job, context) => {
     const instance = await instanceFor(job);
-    const result: unknown = methodOf(instance, found).call(instance, job, context);
+    const result: unknown = await methodOf(instance, found).call(instance, job, context);
     return isObservable(result) ? lastValueFrom(result, { defaultValue: undefined }) : result;
   };
 }
 
 // The end of the attempt is the last statement, so that the job's row is locked for a moment only.
-function runInTransaction(call: Call, job: Job, parts: HandlerContextParts): Promise<unknown> {
-  return parts.owner.dataSource.transaction(async (manager) => {
-    const context = new HandlerContext({ ...parts, manager });
+async function runInTransaction(call: Call, job: Job, parts: HandlerContextParts): Promise<unknown> {
+  const runner = parts.owner.dataSource.createQueryRunner();
+  const { signal } = parts.control;
+  const onAbort = () => void giveUp(runner, signal.reason);
+  signal.addEventListener('abort', onAbort);
+  try {
+    await runner.startTransaction();
+    const context = new HandlerContext({ ...parts, manager: runner.manager });
     const result = await call(job, context);
-    if (!parts.control.isCompleted) await context.completeWith(manager, result);
+    await context.completeWith(runner.manager, result);
+    await runner.commitTransaction();
     return result;
-  });
+  } catch (error) {
+    await undo(runner);
+    throw error;
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+    if (!runner.isReleased) await runner.release();
+  }
+}
+
+/** Its locks would keep the next attempt waiting, while the handler goes on. What that still asks of it is refused. */
+async function giveUp(runner: QueryRunner, reason: unknown): Promise<void> {
+  if (!(reason instanceof JobTimeout || reason instanceof ClaimLost)) return;
+  await undo(runner);
+  if (!runner.isReleased) await runner.release();
+}
+
+async function undo(runner: QueryRunner): Promise<void> {
+  if (runner.isReleased || !runner.isTransactionActive) return;
+  await runner.rollbackTransaction().catch(() => undefined); // the connection has broken, and with it the transaction
 }
 
 // A field of a subclass hides the method, and what has no method would count as done.

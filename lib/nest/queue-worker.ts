@@ -1,3 +1,4 @@
+import { AsyncResource } from 'node:async_hooks';
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { DataSource } from 'typeorm';
@@ -40,6 +41,8 @@ export class QueueWorker implements PgQueueWorker {
   /** Starts and stops wait for those before, so that the last one called decides. */
   private turn: Promise<void> = Promise.resolve();
   private closed = false;
+  /** That of the application, and not of the request that starts the worker. */
+  private readonly scope = new AsyncResource('PgQueueWorker');
 
   constructor(private readonly context: QueueWorkerContext) {}
 
@@ -67,7 +70,7 @@ export class QueueWorker implements PgQueueWorker {
     });
     this.drains.add(running);
     try {
-      await running.worker.drain(signal);
+      await this.scope.runInAsyncScope(() => running.worker.drain(signal));
     } finally {
       await running.stop();
       this.drains.delete(running);
@@ -95,7 +98,7 @@ export class QueueWorker implements PgQueueWorker {
 
   private begin(): Running {
     const running = this.open(logEvents(this.context.queue));
-    running.worker.start();
+    this.scope.runInAsyncScope(() => running.worker.start());
     return running;
   }
 

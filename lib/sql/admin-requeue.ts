@@ -24,7 +24,7 @@ const requeueSql = (locking: Locking) =>
         where other.entrypoint = target.entrypoint and other.dedupe_key = target.dedupe_key
           and other.status in ('queued', 'picked'))),
     requeued as (
-      update ${names.job} set status = 'queued', wait = 'ready', attempt = 0, losses = 0, run_at = clock_timestamp()
+      update ${names.job} set status = 'queued', wait = 'ready', attempt = 0, losses = 0, cancel_requested = false, run_at = clock_timestamp()
       where id = any(array(select id from free))),
     notified as materialized (select pg_notify($2::text, '') where $3::boolean and exists (select from free))
     select id, case when exists (select from free where free.id = target.id) then 'requeued' else 'conflict' end as outcome

@@ -1,4 +1,6 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
+import { SchemaError } from '../domain/errors.js';
 import { createNames, type Names } from './names.js';
 
 /**
@@ -17,6 +19,11 @@ export abstract class PgQueueMigration implements MigrationInterface {
     this.name = `${title}${schema === 'pgqueue' ? '' : `_${schema}_`}${timestamp}`;
   }
 
+  /** The tables that `apply` changes, and that may be in use. */
+  protected changes(): readonly string[] {
+    return [];
+  }
+
   protected abstract apply(): readonly string[];
   protected abstract revert(): readonly string[];
 
@@ -24,6 +31,7 @@ export abstract class PgQueueMigration implements MigrationInterface {
     return inTransaction(runner, async () => {
       await this.prepare(runner);
       if (await this.isApplied(runner)) return;
+      await lockTables(runner, this.changes());
       for (const statement of this.apply()) await runner.query(statement);
       await runner.query(`insert into ${this.names.migration} (version, name) values ($1, $2)`, [
         this.version,
@@ -62,6 +70,44 @@ export abstract class PgQueueMigration implements MigrationInterface {
     const rows = await rowsOf(runner, `select 1 from ${this.names.migration} where version = $1`, [this.version]);
     return rows.length > 0;
   }
+}
+
+// Shorter than the deadlock_timeout of others: of two who wait for each other, it is this one that gives way.
+const LOCK_TIMEOUT = '400ms';
+const PATIENCE = 120_000;
+const LONGEST_PAUSE = 2_000;
+const UNAVAILABLE = ['55P03', '40P01'];
+
+/**
+ * All at once before anything is changed: workers and users hold them in any order, and whoever comes behind a lock that waits has
+ * to wait, too. So it is asked for again and again, for a moment each.
+ */
+async function lockTables(runner: QueryRunner, tables: readonly string[]): Promise<void> {
+  if (tables.length === 0) return;
+  const startedAt = performance.now();
+  for (let tries = 0; ; tries++) {
+    await runner.query('savepoint pgqueue_lock');
+    try {
+      await runner.query(`set local lock_timeout = '${LOCK_TIMEOUT}'`);
+      await runner.query(`lock table ${tables.join(', ')} in access exclusive mode`);
+      await runner.query('set local lock_timeout = 0');
+      return;
+    } catch (error) {
+      if (!UNAVAILABLE.includes(String((error as { code?: unknown }).code))) throw error;
+      if (performance.now() - startedAt > PATIENCE) throw locked(tables, error);
+      await runner.query('rollback to savepoint pgqueue_lock');
+      await delay(Math.min(100 * 2 ** tries, LONGEST_PAUSE) * (0.5 + Math.random() / 2));
+    }
+  }
+}
+
+function locked(tables: readonly string[], cause: unknown): SchemaError {
+  return new SchemaError(
+    'PGQUEUE_SCHEMA_LOCKED',
+    `The tables ${tables.join(', ')} can't be migrated, as long transactions use them. End those that are listed by: ` +
+      `select * from pg_stat_activity where state <> 'idle' order by xact_start; then start again`,
+    { cause },
+  );
 }
 
 async function rowsOf(runner: QueryRunner, sql: string, values: unknown[]): Promise<unknown[]> {

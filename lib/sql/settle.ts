@@ -120,6 +120,17 @@ export async function settleJobs(
   return rows.map((row) => ({ id: text(row, 'id'), claimId: text(row, 'claim_id'), outcome: recorded(row) }));
 }
 
+const settledBySql = statement(
+  (names) => `
+    select from ${names.jobLog}
+    where job_id = $1::bigint and claim_id = $2::uuid and status = 'successful' limit 1`,
+);
+
+/** Whether this claim has written the success of the job, also within the transaction of `db`. */
+export async function isSettledBy(db: Database, names: Names, { id, claimId }: Settlement): Promise<boolean> {
+  return (await db.query(settledBySql(names), [id, claimId])).length > 0;
+}
+
 function recorded(row: Row): RecordedOutcome | undefined {
   return row['outcome'] == null ? undefined : memberOf(RECORDED_OUTCOMES, row['outcome']);
 }

@@ -208,6 +208,7 @@ describe('what a handler returns', () => {
     ['something that is circular', circular(), null, /^The result is not kept, as it can't be written as JSON/],
     ['a bigint', 1n, null, /BigInt/],
     ['what is too large', 'x'.repeat(5_000_000), null, /^The result is not kept: more than 1048576 bytes of JSON$/],
+    ['a large Buffer', Buffer.alloc(50_000_000), null, /^The result is not kept: more than 1048576 bytes of JSON$/],
     ['what is large in bytes only', 'é'.repeat(600_000), null, /^The result is not kept: more than 1048576 bytes/],
     ['what nests too deep', deep(1_001), null, /^The result is not kept: more than 1000 levels of JSON$/],
   ])('is kept as JSON when it can be: %s', async (_, value, result, note) => {

@@ -207,4 +207,12 @@ describe('a dedupeKey', () => {
       expect(await enqueue(2)).toMatchObject({ duplicate: false });
     });
   });
+
+  it('fails, and does not try for ever, where a trigger lets no job in', async () => {
+    await ground.database.query(`
+      create function public.drop_it() returns trigger language plpgsql as 'begin return null; end';
+      create trigger drop_it before insert on pgqueue.job for each row execute function public.drop_it()`);
+    const { queue } = await ground.producer();
+    await expect(queue.enqueue('work', 1, { dedupeKey: 'key' })).rejects.toThrow('was neither written nor found');
+  });
 });

@@ -15,6 +15,7 @@ const successful: [string, () => unknown][] = [
   ['returns an object with a then that is no function', () => ({ then: 'later' })],
   ['returns an Observable that completes', () => timer(0)],
   ['returns an Observable of nothing', () => EMPTY],
+  ['returns a promise of an Observable that completes', () => Promise.resolve(timer(0))],
   ['returns a rejected promise inside an object', () => ({ handled: Promise.reject(failure).catch(() => undefined) })],
 ];
 
@@ -28,6 +29,7 @@ const failed: [string, () => unknown][] = [
   ['returns a promise that has already rejected', () => Promise.reject(failure)],
   ['returns a promise that rejects later', () => Promise.resolve().then(() => Promise.reject(failure))],
   ['returns an Observable that fails', () => throwError(() => failure)],
+  ['returns a promise of an Observable that fails', () => Promise.resolve(throwError(() => failure))],
   ['returns a thenable that rejects', () => thenable((_, reject) => reject(failure))],
   [
     'returns a thenable whose then throws',

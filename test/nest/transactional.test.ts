@@ -147,6 +147,55 @@ describe('a handler', () => {
       expect(await effects()).toEqual([0]);
     });
 
+    it('undoes an attempt whose end was written in a savepoint that is undone, when its claim is lost', async () => {
+      let runs = 0;
+      await start(async (job, context) => {
+        await insert(context.manager, job);
+        const inner = context.manager.transaction(async (nested) => {
+          await context.completeWith(nested);
+          throw new Error('undone');
+        });
+        await inner.catch(() => undefined);
+        if (runs++ === 0) await takeAway(ground.database);
+      }, transactional);
+      await eventually(async () => expect(await statuses()).toEqual(['lost', 'successful']));
+      expect(await effects()).toHaveLength(1);
+      await nothingLeft();
+    });
+
+    it('keeps no lock when it has taken longer than its timeout, and can do nothing more', async () => {
+      await ground.database.query('insert into public.effect values (0, 0)');
+      const refusal = deferred<unknown>();
+      const goOn = deferred();
+      await start(
+        async (job, { manager }) => {
+          await manager.query('update public.effect set attempt = $1', [job.attempt]);
+          if (job.attempt > 1) return;
+          await goOn.promise;
+          await insert(manager, job).catch(refusal.resolve);
+        },
+        { ...transactional, timeout: 500 },
+      );
+      await ended(2);
+      expect(await statuses()).toEqual(['retried', 'successful']);
+      goOn.resolve();
+      expect(await refusal.promise).toMatchObject({ name: expect.stringContaining('AlreadyReleased') as string });
+      expect(await effects()).toEqual([2]);
+    });
+
+    it('may say that it is done more than once', async () => {
+      await start(async (job, context) => {
+        await insert(context.manager, job);
+        await context.completeWith(context.manager, 1);
+        await context.completeWith(context.manager, 2);
+      }, transactional);
+      await ended(1);
+      expect(await ground.database.query('select status, result from pgqueue.job_log')).toEqual([
+        { status: 'successful', result: 1 },
+      ]);
+      expect(await effects()).toEqual([1]);
+    });
+
     it('may enqueue in its transaction, and use completeWith itself', async () => {
       const app = await ground.start(
         {
