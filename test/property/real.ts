@@ -23,7 +23,7 @@ const EMPTY = `
 export async function openReal(database: TestDatabase): Promise<Real> {
   const [own, other] = await Promise.all([openSession(database), openSession(database)]);
   // What waits for the other connection would wait for ever.
-  await own.db.query(`set lock_timeout = '5s'`);
+  await own.db.query(`set lock_timeout = '250ms'`);
   return {
     db: own.db,
     admin: new SqlAdmin({ queue: 'default', db: own.db, names, notify: true }),

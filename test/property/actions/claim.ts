@@ -35,7 +35,7 @@ type ClaimedState = Pick<ModelJob, 'id' | 'entrypoint' | 'attempt' | 'maxAttempt
 
 export const claim: Action<Choice, ClaimCall, ClaimAnswer> = {
   name: 'claim',
-  weight: 16,
+  weight: 18,
   choices: anyClaim,
   plan: planClaim,
   perform: ({ db }, call) => performClaim(db, call),

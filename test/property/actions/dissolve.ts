@@ -10,7 +10,7 @@ const LOSSES_FOR_FREE = 10;
 /** By a process that takes some of the claims for its own, which it leaves alone. */
 export const dissolve: Action<number[], readonly string[], DissolvedJob[]> = {
   name: 'dissolve',
-  weight: 8,
+  weight: 12,
   choices: fc.array(anyOne, { maxLength: 1 }),
   plan: ({ claims }, choices) => chosenFew(claims, choices).map(({ claimId }) => claimId),
   perform: async ({ db }, except) =>

@@ -11,6 +11,7 @@ const anyOutcome: fc.Arbitrary<Outcome> = fc.constantFrom<Outcome[]>(
   { type: 'successful' },
   { type: 'failed', error },
   { type: 'failed', error },
+  { type: 'failed', error },
   { type: 'retried', delay: 0, error },
   { type: 'retried', delay: HOUR, error },
   { type: 'retried', delay: 0, error, isFree: true },

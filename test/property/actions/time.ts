@@ -22,7 +22,7 @@ export const elapse: Action<null, object, undefined> = {
 /** An hour passes in which one claim has not beaten. */
 export const crash: Action<number, string, undefined> = {
   name: 'crash',
-  weight: 8,
+  weight: 12,
   choices: anyOne,
   plan: ({ keptClaims }, choice) => (keptClaims.length === 0 ? undefined : chosen(keptClaims, choice)!.claimId),
   perform: async ({ db }, claimId) => {
@@ -39,7 +39,7 @@ export const crash: Action<number, string, undefined> = {
 /** As if a job had been lost often. */
 export const loseOften: Action<number, string, undefined> = {
   name: 'loseOften',
-  weight: 1,
+  weight: 2,
   choices: anyOne,
   plan: ({ jobs, open }, choice) =>
     jobs.size === 0 || open !== undefined ? undefined : chosen([...jobs.keys()], choice),
