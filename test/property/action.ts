@@ -46,18 +46,24 @@ export type Chosen<A> = A extends fc.Arbitrary<infer Choice> ? Choice : never;
 
 export const commandsOf = <Choice, Call, Answer>(action: Action<Choice, Call, Answer>) => ({
   weight: action.weight,
-  arbitrary: action.choices.map((choice): Command => {
-    let done: Call | undefined;
-    return {
-      check: (model) => action.plan(model, choice) !== undefined,
-      run: async (model, real) => {
-        done = action.plan(model, choice)!;
-        await act(action, done, model, real);
-      },
-      toString: () => `${action.name} ${JSON.stringify(done)}`,
-    };
-  }),
+  arbitrary: action.choices.map((choice) => commandOf(action, choice)),
 });
+
+// A sequence is tried again with some of its commands while it is being shrunk: each time with new ones, or a counterexample
+// would show what they did in a later try.
+function commandOf<Choice, Call, Answer>(action: Action<Choice, Call, Answer>, choice: Choice): Command {
+  let done: Call | undefined;
+  const command: Command & fc.WithCloneMethod<Command> = {
+    check: (model) => action.plan(model, choice) !== undefined,
+    run: async (model, real) => {
+      done = action.plan(model, choice)!;
+      await act(action, done, model, real);
+    },
+    toString: () => `${action.name} ${JSON.stringify(done)}`,
+    [fc.cloneMethod]: () => commandOf(action, choice),
+  };
+  return command;
+}
 
 /** Chooses one of a list of any length, often one of the last, which 0 stands for. */
 export const anyOne = fc.oneof({ weight: 2, arbitrary: fc.nat(3) }, { weight: 1, arbitrary: fc.nat(31) });
