@@ -14,7 +14,7 @@ const EVERYTHING = {
   worker: 'eve',
   company: false,
   limit: 1_000,
-  window: 1,
+  candidates: 1_000,
   entrypoints: ENTRYPOINTS.map((name) => ({ name, maxAttempts: 1, onFailure: 'hold' as const })),
 };
 

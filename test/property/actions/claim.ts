@@ -15,7 +15,7 @@ export const anyClaim = fc.record({
   worker: fc.constantFrom<string[]>('ann', 'bob', 'cid'),
   company: fc.constantFrom(false, false, true),
   limit: fc.integer({ min: 1, max: 4 }),
-  window: fc.integer({ min: 1, max: 2 }),
+  candidates: fc.integer({ min: 1, max: 8 }),
   entrypoints: fc.uniqueArray(anyPolicy, {
     selector: ({ name }) => name,
     minLength: 1,
@@ -61,18 +61,18 @@ export async function performClaim(db: Database, { alone, ...request }: ClaimCal
 }
 
 /** Which jobs a claim wins: the most urgent of what it looks at, but for those that are locked. */
-export function choose(model: Model, { alone, company, limit, window, entrypoints }: ClaimCall) {
+export function choose(model: Model, { alone, company, limit, candidates, entrypoints }: ClaimCall) {
   const strict = (job: ModelJob) => !alone || job.losses < 2 || !company;
   const ready = [...model.jobs.values()].filter(
     (job) => job.status === 'queued' && job.wait === (alone ? 'alone' : 'ready') && strict(job),
   );
   const wanted = entrypoints.filter(({ name }) => !model.paused.has(name));
   const seen = wanted.flatMap(({ name }) =>
-    byUrgency(ready.filter(({ entrypoint }) => entrypoint === name)).slice(0, limit * window),
+    byUrgency(ready.filter(({ entrypoint }) => entrypoint === name)).slice(0, candidates),
   );
-  const candidates = byUrgency(seen).slice(0, limit * window);
-  const won = candidates.filter(({ id }) => !model.isLocked(id)).slice(0, limit);
-  return { won, crowded: won.length < limit && candidates.length > won.length };
+  const looked = byUrgency(seen).slice(0, candidates);
+  const won = looked.filter(({ id }) => !model.isLocked(id)).slice(0, limit);
+  return { won, crowded: won.length < limit && looked.length > won.length };
 }
 
 /** Gives jobs to a claim. */
