@@ -29,6 +29,8 @@ export class Claimer {
   private readonly crowded = new Backoff(CROWDED_FIRST, CROWDED_LONGEST);
   private readonly entrypoints: ClaimRequest['entrypoints'];
   private window = NARROWEST_WINDOW;
+  /** The last claim has seen the last job that was due. */
+  private isDry = false;
   private readonly isolation: Isolation;
   readonly lookout: Lookout;
   private loop: Promise<void> | undefined;
@@ -102,16 +104,17 @@ export class Claimer {
   /** Waits when it can't claim yet. */
   private async claimOnce(signal: AbortSignal): Promise<Turn> {
     if (this.dispatcher.wanted === 0) return this.waitForSlot(this.context.options.pollInterval, signal);
-    const isRung = this.wakeUp.take();
-    const mayClaim = (this.lookout.isDue && (await this.lookout.look())) || isRung;
+    if (this.wakeUp.take()) this.isDry = false;
+    if (this.lookout.isDue && (await this.lookout.look())) this.isDry = false;
     if (this.isolation.standstill(performance.now()) > 0) return this.claimAlone(signal);
-    if (!mayClaim) return this.turnToSuspects();
+    if (this.isDry) return this.turnToSuspects();
     const limit = this.dispatcher.wanted;
     const { jobs, crowded } = await this.claim(limit);
     if (crowded) return this.makeWay(signal);
     this.window = Math.max(this.window / 2, NARROWEST_WINDOW);
     this.crowded.reset();
     if (jobs.length === limit) return 'again';
+    this.isDry = true;
     if (jobs.length > 0) return 'short';
     return this.turnToSuspects();
   }

@@ -1,6 +1,19 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { useWorkerGround } from '../support/index.js';
 
+describe('a worker that has more to do than it claims at once', () => {
+  const ground = useWorkerGround();
+
+  it('goes on until nothing is left, and waits for no poll', async () => {
+    await ground.queue.add(...Array.from({ length: 3_000 }, () => 'work'));
+    await ground.database.query('vacuum analyze pgqueue.job');
+    const worker = await ground.start({ work: () => undefined }, { notify: false, pollInterval: 60_000 });
+    const settled = () => worker.events.flatMap((event) => (event.type === 'settled' ? event.ids : []));
+    await worker.event('settled', () => settled().length === 3_000);
+    await worker.stop();
+  }, 20_000);
+});
+
 describe('a worker that has nothing to do', () => {
   const ground = useWorkerGround();
 
