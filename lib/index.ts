@@ -16,7 +16,7 @@ export {
   type RequeueResult,
   type StatisticsFilter,
 } from './client/admin.js';
-export type { DurationStatistics, EntrypointStatistics } from './sql/statistics.js';
+export type { DurationStatistics, EntrypointStatistics } from './domain/statistics.js';
 export { Entrypoint, type EntrypointName, type EntrypointOptions } from './nest/entrypoint.decorator.js';
 export { InjectPgQueue } from './nest/inject-pg-queue.decorator.js';
 export { PgQueueWorker, type DrainedJob } from './nest/pg-queue-worker.js';
@@ -24,7 +24,7 @@ export type { JobContext } from './nest/job-context.js';
 export { getPgQueueToken, PG_QUEUE_OPTIONS, type PublicToken } from './tokens.js';
 export { pgQueueMigrations } from './sql/migrations.js';
 export type { AmbientTransaction, PgQueueOptions, RunOptions, WorkerOptions } from './options.js';
-export type { ConflictPolicy } from './sql/enqueue.js';
+export type { ConflictPolicy } from './domain/conflict-policy.js';
 export type { FailurePolicy } from './domain/failure-policy.js';
 export type { EndStatus } from './domain/job-end.js';
 export type { Job, JobHeaders } from './domain/job.js';

@@ -2,8 +2,8 @@ import { beatClaims } from '../sql/claims.js';
 import type { ClaimBook } from './claim-book.js';
 import type { WorkerContext } from './worker-context.js';
 
-// A beat that gets no answer must leave the time for one on another connection.
-const TIMEOUTS_PER_HEARTBEAT = 4;
+// Beats that get no answer on one connection after the other must leave the time for one on a new one.
+const TIMEOUTS_PER_HEARTBEAT = 8;
 const SHORTEST_TIMEOUT = 1_000;
 
 export interface BeatListener {

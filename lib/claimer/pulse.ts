@@ -9,6 +9,9 @@ import type { WorkerTask } from './worker-event.js';
 /** Beats in a `heartbeatTimeout`, so that a slow one or two cost no claim. */
 const BEATS_PER_TIMEOUT = 4;
 
+/** Tries in an interval while the database can't be reached. */
+const RETRIES = 4;
+
 /** Intervals without a look of somebody else after which this one looks. */
 const LOOKS = 2;
 
@@ -65,9 +68,18 @@ export class Pulse {
     const { signal } = this.stopped;
     while (!signal.aborted) {
       if (await this.isReachable()) await this.dissolve();
-      await this.hurry.wait(this.interval, signal);
-      this.hurry.take();
+      await this.rest(signal);
     }
+  }
+
+  private async rest(signal: AbortSignal): Promise<void> {
+    const startedAt = performance.now();
+    const longest = this.reachableSince === Infinity ? this.interval / RETRIES : this.interval;
+    await this.hurry.wait(longest, signal);
+    this.hurry.take();
+    // An event loop that stood still is like an outage: what it has claimed meanwhile it may not know of yet.
+    const now = performance.now();
+    if (now - startedAt > longest + this.grace) this.reachableSince = Math.max(this.reachableSince, now);
   }
 
   /** For long enough that all others can have beaten. */
@@ -83,9 +95,14 @@ export class Pulse {
   private async dissolve(): Promise<void> {
     if (!this.isStale && performance.now() - this.lookedAt < LOOKS * this.interval) return;
     this.isStale = false;
-    // Its own are excepted, for the event loop may be blocked for long between that beat and this.
-    const own = this.book.claimIds();
-    const isDone = await this.attempt('dissolve', () => dissolve(this.context, this.listener.onFreed, own));
+    const startedAt = performance.now();
+    // Its own are excepted, for it may have been late to beat. Which they are is asked when there is a connection.
+    const isDone = await this.attempt('dissolve', () =>
+      this.context.db.transaction(async (db) => {
+        if (performance.now() - startedAt > this.grace) return;
+        await dissolve({ ...this.context, db }, this.listener.onFreed, this.book.claimIds());
+      }),
+    );
     if (!isDone) this.reachableSince = Infinity;
   }
 

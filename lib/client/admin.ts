@@ -1,4 +1,4 @@
-import type { EntrypointStatistics } from '../sql/statistics.js';
+import type { EntrypointStatistics } from '../domain/statistics.js';
 import type { EntrypointCounts, JobDetails, JobRecord, JobStatus } from '../domain/job-record.js';
 import { publicToken } from '../tokens.js';
 

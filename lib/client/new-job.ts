@@ -5,7 +5,8 @@ import { isShallow, isTooLong, JSON_LEVELS } from '../domain/json.js';
 import { recordError } from '../domain/outcome.js';
 import { anything, check, fields, list, object, type Check } from '../options-checks.js';
 import { checkDelay, checkMaxAttempts, checkPriority } from '../options.js';
-import type { ConflictPolicy, NewJob } from '../sql/enqueue.js';
+import type { ConflictPolicy } from '../domain/conflict-policy.js';
+import type { NewJob } from '../sql/enqueue.js';
 import type { EnqueueOptions, EnqueueTarget, JobInput } from './producer.js';
 
 // Years that PostgreSQL and JavaScript both have.

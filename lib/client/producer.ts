@@ -1,5 +1,5 @@
 import type { EntityManager } from 'typeorm';
-import type { ConflictPolicy } from '../sql/enqueue.js';
+import type { ConflictPolicy } from '../domain/conflict-policy.js';
 import { publicToken } from '../tokens.js';
 
 /** Options of one job. */

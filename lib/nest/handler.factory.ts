@@ -8,7 +8,8 @@ import type { Job } from '../domain/job.js';
 import type { ManagerOwner } from '../sql/manager.js';
 import { resolveRun, type RunPolicy } from '../options.js';
 import type { FoundEntrypoint } from './entrypoint.explorer.js';
-import { HandlerContext, type HandlerContextParts, type JobContext } from './job-context.js';
+import { HandlerContext, type HandlerContextParts } from './handler-context.js';
+import type { JobContext } from './job-context.js';
 
 type Instance = Record<string, (job: Job, context: JobContext) => unknown>;
 

@@ -9,7 +9,7 @@ import { Worker } from '../claimer/worker.js';
 import { QueueClosedError, WorkerDisabledError } from '../domain/errors.js';
 import type { ResolvedOptions } from '../options.js';
 import { openPool } from '../sql/connections.js';
-import { type Database, readCommittedDatabase } from '../sql/database.js';
+import { type Database, ownDatabase } from '../sql/database.js';
 import { listenThrough } from '../sql/listen.js';
 import type { Names } from '../sql/names.js';
 import type { DrainedJob, PgQueueWorker } from './pg-queue-worker.js';
@@ -106,7 +106,7 @@ export class QueueWorker implements PgQueueWorker {
     const { dataSource, options } = this.context;
     const handlers = this.context.handlers();
     const { pool, end } = openPool(dataSource, CONNECTIONS);
-    const db = readCommittedDatabase(() => pool);
+    const db = ownDatabase(pool);
     const worker = new Worker(this.contextFor(db, handlers, observe), listenThrough(dataSource, options.listenUrl));
     let stopped: Promise<void> | undefined;
     return { worker, stop: () => (stopped ??= worker.stop().then(() => end(END_GRACE))) };

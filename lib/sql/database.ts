@@ -39,6 +39,29 @@ export function poolDatabase(pool: () => Pool): Database {
   };
 }
 
+/**
+ * As `readCommittedDatabase`, over a pool that nobody else uses. Where one connection has got no answer, the idle ones beside it
+ * won't either: they are replaced, or each of them would have to be found out by itself.
+ */
+export function ownDatabase(pool: Pool): Database {
+  const database = readCommittedDatabase(() => pool);
+  const query: Database['query'] = async (...request) => {
+    try {
+      return await database.query(...request);
+    } catch (error) {
+      if (sqlState(error) === undefined) await discardIdle(pool);
+      throw error;
+    }
+  };
+  return { query, transaction: (work) => database.transaction(work) };
+}
+
+async function discardIdle(pool: Pool): Promise<void> {
+  // Whoever is idle is handed out at once.
+  const idle = Array.from({ length: pool.ending ? 0 : pool.idleCount }, () => pool.connect());
+  for (const each of await Promise.allSettled(idle)) if (each.status === 'fulfilled') each.value.release(true);
+}
+
 // A connection that breaks while it is checked out says so to its listeners too, and a process without one ends. The
 // query that is under way, or the next one, fails with it.
 const ignore = () => undefined;

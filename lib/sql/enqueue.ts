@@ -1,10 +1,8 @@
+import type { ConflictPolicy } from '../domain/conflict-policy.js';
 import type { Database } from './database.js';
 import { statement, type Names } from './names.js';
 import { integerOf, memberOf, text } from './rows.js';
 import { jsonArray, textArray } from './text-array.js';
-
-/** What becomes of a job whose key is taken. */
-export type ConflictPolicy = 'skip' | 'raise' | 'replace';
 
 /** A job to insert. All is validated; `payload` and `headers` are JSON texts. */
 export interface NewJob {

@@ -42,7 +42,8 @@ const settled = ({ job }: Names) => `
         for update skip locked) as job),
     locked as (
       select job.id, job.claim_id
-      from input join ${job} as job on job.id = input.id and job.claim_id = input.claim_id
+      from input cross join lateral (
+        select id, claim_id from ${job} where id = input.id and claim_id = input.claim_id limit 1) as job
       where (select count(*) from settled) < cardinality($1::bigint[])
         and not exists (select from settled where settled.id = job.id))`;
 

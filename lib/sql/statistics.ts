@@ -1,3 +1,4 @@
+import type { DurationStatistics, EntrypointStatistics } from '../domain/statistics.js';
 import type { Database, Row } from './database.js';
 import { bucketOf, durationOf } from './histogram.js';
 import { statement, type Names } from './names.js';
@@ -80,29 +81,6 @@ export interface StatisticsRange {
   readonly to: Date;
   /** Milliseconds that each entry spans, a multiple of a minute. The first begins with the minute of `from`. */
   readonly step: number;
-}
-
-/** How the attempts of one entrypoint have ended that were written in one step of time. */
-export interface EntrypointStatistics {
-  readonly entrypoint: string;
-  /** When the step begins. */
-  readonly at: Date;
-  readonly successful: number;
-  readonly retried: number;
-  readonly failed: number;
-  readonly exception: number;
-  readonly canceled: number;
-  readonly lost: number;
-  /** How long handlers ran. `undefined`: none has ended. */
-  readonly duration: DurationStatistics | undefined;
-}
-
-/** Milliseconds, each within a tenth of the true value. */
-export interface DurationStatistics {
-  readonly p50: number;
-  readonly p95: number;
-  readonly p99: number;
-  readonly max: number;
 }
 
 const PERCENTILES = { p50: 0.5, p95: 0.95, p99: 0.99, max: 1 };

@@ -26,7 +26,7 @@ describe('a worker that can reach the database', () => {
       return Promise.resolve(statement === 'beat' ? [{ claim_id: 'claim', canceled: null }] : []);
     };
     const context = {
-      db: { query },
+      db: { query, transaction: (work: (db: unknown) => unknown) => work({ query }) },
       names,
       options: { heartbeatTimeout: HEARTBEAT_TIMEOUT, pollInterval: 10, notify: false },
       observe: () => undefined,

@@ -1,7 +1,8 @@
 import type { Outcome } from '../../lib/domain/outcome.js';
 import { poolDatabase } from '../../lib/sql/database.js';
 import { settleJobs } from '../../lib/sql/settle.js';
-import { type EntrypointStatistics, foldStatistics, readStatistics } from '../../lib/sql/statistics.js';
+import type { EntrypointStatistics } from '../../lib/domain/statistics.js';
+import { foldStatistics, readStatistics } from '../../lib/sql/statistics.js';
 import {
   createTestDatabase,
   explain,

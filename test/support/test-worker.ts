@@ -4,7 +4,7 @@ import type { WorkerEvent, WorkerObserver } from '../../lib/claimer/worker-event
 import { Worker } from '../../lib/claimer/worker.js';
 import { resolveOptions, type PgQueueOptions, type WorkerOptions } from '../../lib/options.js';
 import { openPool } from '../../lib/sql/connections.js';
-import { type Database, readCommittedDatabase } from '../../lib/sql/database.js';
+import { type Database, ownDatabase } from '../../lib/sql/database.js';
 import { type Listen, listenThrough } from '../../lib/sql/listen.js';
 import { createNames } from '../../lib/sql/names.js';
 import { deferred } from './deferred.js';
@@ -61,10 +61,7 @@ export async function startWorker(
   const log = eventLog(observe);
   const counter = { count: 0 };
   const context = {
-    db: counted(
-      readCommittedDatabase(() => pool),
-      counter,
-    ),
+    db: counted(ownDatabase(pool), counter),
     names: createNames(options.schema),
     options: {
       ...(options.worker as Exclude<typeof options.worker, false>),
