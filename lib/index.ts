@@ -23,7 +23,7 @@ export { PgQueueWorker, type DrainedJob } from './nest/pg-queue-worker.js';
 export type { JobContext } from './nest/job-context.js';
 export { getPgQueueToken, PG_QUEUE_OPTIONS, type PublicToken } from './tokens.js';
 export { pgQueueMigrations } from './sql/migrations.js';
-export type { AmbientTransaction, PgQueueOptions, RunOptions, WorkerOptions } from './options.js';
+export type { AmbientTransaction, PgQueueOptions, RetentionOptions, RunOptions, WorkerOptions } from './options.js';
 export type { ConflictPolicy } from './domain/conflict-policy.js';
 export type { FailurePolicy } from './domain/failure-policy.js';
 export type { EndStatus } from './domain/job-end.js';

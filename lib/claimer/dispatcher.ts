@@ -181,7 +181,7 @@ export class Dispatcher {
   private finish(run: Run, outcome: Outcome): void {
     if (!this.running.delete(run)) return; // it ended after its job was given back
     this.settler.add(run.settlement(outcome));
-    this.context.observe({ type: 'ended', job: run.job, outcome });
+    this.context.observe({ type: 'ended', job: run.job, outcome, isCompleted: run.isCompleted });
     this.startNext();
     if (this.running.size === 0 || this.wanted > 0) this.freed.ring();
   }

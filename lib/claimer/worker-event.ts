@@ -9,7 +9,8 @@ export type WorkerEvent =
   | { readonly type: 'drain-stopped' }
   | { readonly type: 'listening' }
   | { readonly type: 'claimed'; readonly jobs: readonly ClaimedJob[] }
-  | { readonly type: 'ended'; readonly job: ClaimedJob; readonly outcome: Outcome }
+  /** `isCompleted`: its success may be written in a transaction of its handler, whatever came after. */
+  | { readonly type: 'ended'; readonly job: ClaimedJob; readonly outcome: Outcome; readonly isCompleted?: boolean }
   /** Outcomes were written, those of `ids` in their order. */
   | { readonly type: 'settled'; readonly ids: readonly string[]; readonly outcomes: readonly RecordedOutcome[] }
   /** Outcomes were refused, because the jobs have been given to others. */

@@ -118,7 +118,11 @@ function describeLeftBehind(left: readonly DissolvedJob[]): string[] {
   });
 }
 
-function logEnd(logger: Logger, { job, outcome }: Extract<WorkerEvent, { type: 'ended' }>): void {
+function logEnd(logger: Logger, { job, outcome, isCompleted }: Extract<WorkerEvent, { type: 'ended' }>): void {
+  if (isCompleted === true) {
+    if ('error' in outcome) logger.warn(`${attempt(job)} failed after completeWith(): ${outcome.error.message}`);
+    return;
+  }
   if (outcome.type === 'retried' && outcome.isFree !== true) {
     logger.warn(`${attempt(job)} failed, next in ${outcome.delay} ms: ${outcome.error.message}`);
   }

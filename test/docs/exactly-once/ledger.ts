@@ -38,7 +38,9 @@ export class Ledger {
 
 @Module({
   imports: [
-    TypeOrmModule.forRootAsync({ useFactory: () => ({ type: 'postgres', url: process.env['DATABASE_URL'] ?? '' }) }),
+    TypeOrmModule.forRootAsync({
+      useFactory: () => ({ type: 'postgres', url: process.env['DATABASE_URL'] ?? '', poolSize: 20 }),
+    }),
     PgQueueModule.forRoot(),
   ],
   providers: [Ledger],

@@ -7,7 +7,8 @@ import { Entrypoint, FailJob, type Job, type JobContext, PgQueueModule, RetryJob
 export class Bank {
   async charge(orderId: number, signal: AbortSignal): Promise<{ status: number; retryAfter?: number }> {
     const response = await fetch(`https://bank.example/charges/${orderId}`, { method: 'PUT', signal });
-    return { status: response.status, retryAfter: Number(response.headers.get('retry-after')) };
+    const retryAfter = Number(response.headers.get('retry-after'));
+    return { status: response.status, ...(retryAfter > 0 ? { retryAfter } : {}) };
   }
 }
 
