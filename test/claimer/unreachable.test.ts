@@ -54,14 +54,14 @@ describe('a worker whose database is out of reach', () => {
     const proxy = await ground.proxy();
     const end = deferred();
     await ground.queue.add({});
-    const worker = await ground.start({ work: () => end.promise }, { url: proxy.url, heartbeatTimeout: 4_000 });
-    await ground.start({ other: () => undefined }, { heartbeatTimeout: 4_000, label: 'rival' });
+    const worker = await ground.start({ work: () => end.promise }, { url: proxy.url, heartbeatTimeout: 8_000 });
+    await ground.start({ other: () => undefined }, { heartbeatTimeout: 8_000, label: 'rival' });
     await Promise.all([worker.event('claimed'), worker.event('listening')]);
     proxy.silence();
     const before = await ground.database.query('select heartbeat_at from pgqueue.claim');
     await eventually(
       async () => expect(await ground.database.query('select heartbeat_at from pgqueue.claim')).not.toEqual(before),
-      { timeout: 10_000 },
+      { timeout: 15_000 },
     );
     proxy.breakDown();
     proxy.restore();
