@@ -12,8 +12,9 @@ const BEATS_PER_TIMEOUT = 4;
 /** Tries in an interval while the database can't be reached. */
 const RETRIES = 4;
 
-/** Intervals without a look of somebody else after which this one looks. */
+/** Polls without a look of somebody else after which this one looks, but at the most so many milliseconds. */
 const LOOKS = 2;
+const LONGEST_PATIENCE = 10_000;
 
 export interface PulseListener extends BeatListener {
   readonly onFreed: () => void;
@@ -29,9 +30,11 @@ export class Pulse {
   private readonly interval: number;
   /** How long the others may need to beat again, once the database is back. */
   private readonly grace: number;
+  private readonly patience: number;
   private reachableSince = -Infinity;
   private lookedAt = -Infinity;
   private isStale = false;
+  private dissolving: Promise<void> | undefined;
   private loop: Promise<void> | undefined;
 
   constructor(
@@ -44,6 +47,7 @@ export class Pulse {
     const { heartbeatTimeout, pollInterval } = context.options;
     this.grace = heartbeatTimeout / BEATS_PER_TIMEOUT;
     this.interval = Math.min(this.grace, pollInterval);
+    this.patience = Math.min(LOOKS * pollInterval, LONGEST_PATIENCE);
   }
 
   start(): void {
@@ -53,7 +57,7 @@ export class Pulse {
   /** Resolves when nothing is under way any more. */
   async stop(): Promise<void> {
     this.stopped.abort();
-    await this.loop;
+    await Promise.all([this.loop, this.dissolving]);
   }
 
   /** Somebody has looked, and has seen claims that are no longer beaten, or not. */
@@ -67,7 +71,8 @@ export class Pulse {
   private async run(): Promise<void> {
     const { signal } = this.stopped;
     while (!signal.aborted) {
-      if (await this.isReachable()) await this.dissolve();
+      // Beside the beats, which must not wait for one that gets no answer.
+      if (await this.isReachable()) this.dissolving ??= this.dissolve().finally(() => (this.dissolving = undefined));
       await this.rest(signal);
     }
   }
@@ -93,7 +98,7 @@ export class Pulse {
 
   /** When there is something to dissolve, or nobody has looked. */
   private async dissolve(): Promise<void> {
-    if (!this.isStale && performance.now() - this.lookedAt < LOOKS * this.interval) return;
+    if (!this.isStale && performance.now() - this.lookedAt < this.patience) return;
     this.isStale = false;
     const startedAt = performance.now();
     // Its own are excepted, for it may have been late to beat. Which they are is asked when there is a connection.
