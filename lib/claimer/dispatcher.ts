@@ -14,8 +14,13 @@ const ABORT_GRACE = 250;
 // A few batches, where PostgreSQL keeps up.
 const MOST_UNWRITTEN = 2_000;
 
-/** After this, what waits for a slot is left to other workers. */
+/** Who has waited for a slot for so long is left to other workers, and so is all behind it. */
 const PATIENCE = 250;
+
+interface Waiting {
+  readonly job: ClaimedJob;
+  readonly since: number;
+}
 
 interface JobClaim {
   readonly id: string;
@@ -26,7 +31,7 @@ interface JobClaim {
 export class Dispatcher {
   private readonly running = new Set<Run>();
   /** Claimed ahead, in the order in which they will start. */
-  private waiting: ClaimedJob[] = [];
+  private waiting: Waiting[] = [];
   private patience: NodeJS.Timeout | undefined;
   private readonly prefetch = new Prefetch();
 
@@ -64,7 +69,8 @@ export class Dispatcher {
   }
 
   run(jobs: readonly ClaimedJob[]): void {
-    this.waiting.push(...jobs);
+    const since = performance.now();
+    for (const job of jobs) this.waiting.push({ job, since });
     this.startNext();
     if (this.waiting.length > 0) this.patience ??= setTimeout(() => this.losePatience(), PATIENCE);
   }
@@ -110,10 +116,8 @@ export class Dispatcher {
 
   private startNext(): void {
     const count = this.context.options.concurrency - this.running.size;
-    for (const job of this.waiting.splice(0, count)) this.start(new Run(job));
-    if (this.waiting.length > 0) return;
-    clearTimeout(this.patience);
-    this.patience = undefined;
+    for (const { job } of this.waiting.splice(0, count)) this.start(new Run(job));
+    if (this.waiting.length === 0) this.endPatience();
   }
 
   private start(run: Run): void {
@@ -128,14 +132,27 @@ export class Dispatcher {
 
   private losePatience(): void {
     this.patience = undefined;
+    const [oldest] = this.waiting;
+    if (oldest === undefined) return;
+    const left = oldest.since + PATIENCE - performance.now();
+    if (left > 0) {
+      this.patience = setTimeout(() => this.losePatience(), left);
+      return;
+    }
     this.prefetch.reset();
     this.release(this.takeWaiting(() => true));
   }
 
+  private endPatience(): void {
+    clearTimeout(this.patience);
+    this.patience = undefined;
+  }
+
   private takeWaiting(wanted: (job: ClaimedJob) => boolean): ClaimedJob[] {
-    const taken = this.waiting.filter(wanted);
-    if (taken.length > 0) this.waiting = this.waiting.filter((job) => !wanted(job));
-    return taken;
+    const taken = this.waiting.filter(({ job }) => wanted(job));
+    if (taken.length > 0) this.waiting = this.waiting.filter(({ job }) => !wanted(job));
+    if (this.waiting.length === 0) this.endPatience();
+    return taken.map(({ job }) => job);
   }
 
   private async attempt(run: Run): Promise<Outcome> {

@@ -48,7 +48,10 @@ export class Lookout {
   async look(): Promise<boolean> {
     const { db, names, options } = this.context;
     this.isWanted = false;
-    const outlook = await this.read(db);
+    const outlook = await this.read(db).catch((error: unknown) => {
+      this.want(); // at the next try
+      throw error;
+    });
     this.schedule(outlook, options.pollInterval);
     if (!outlook.overdue) return outlook.ready;
     const count = await promoteJobs(db, names, { suspicion: this.isolation.suspicion, notify: options.notify });
