@@ -85,8 +85,11 @@ export class EndWatch {
     if (this.watched.size === 0) this.wakeUp.ring();
   }
 
-  /** Rejects all that wait. Resolves when nothing of it is left, or a database that doesn't answer has had its time. */
+  /** Looks once more, and rejects all that still wait. Resolves when nothing of it is left, or a database that doesn't answer has had its time. */
   async stop(reason: Error): Promise<void> {
+    // The worker of this process has just drained, and its notifications may be under way.
+    const last = [...this.watched.values()].slice(0, BATCH);
+    if (last.length > 0) await within(STOP_GRACE, this.look(last));
     this.stopped.abort();
     for (const { id, waiters } of this.watched.values()) this.release(id, waiters, (waiter) => waiter.reject(reason));
     await Promise.all([this.subscription?.stop(), within(STOP_GRACE, Promise.resolve(this.loop))]);
