@@ -1,4 +1,5 @@
-// `npm run bench`, in full; `npm run bench -- --quick`, in five minutes; `npm run bench -- --only drain,latency`, a part.
+// `npm run bench`, in full; `npm run bench -- --quick`, in five minutes; `npm run bench -- --only drain,latency`, a part;
+// `npm run bench -- --runs pgqueue,bare`, those runs of each group.
 import { mkdir, writeFile } from 'node:fs/promises';
 import { availableParallelism, cpus } from 'node:os';
 import { join } from 'node:path';
@@ -24,14 +25,22 @@ interface Servers {
 }
 
 function readArguments() {
-  const { quick, only } = parseArgs({ options: { quick: { type: 'boolean' }, only: { type: 'string' } } }).values;
+  const options = { quick: { type: 'boolean' }, only: { type: 'string' }, runs: { type: 'string' } } as const;
+  const { quick, only, runs } = parseArgs({ options }).values;
   const plan = planOf(quick === true ? QUICK : FULL);
   const wanted = only?.split(',') ?? plan.map(({ id }) => id);
   const unknown = wanted.filter((id) => !plan.some((group) => group.id === id));
   if (unknown.length > 0) {
     throw new Error(`--only knows no ${unknown.join(', ')}. It takes some of ${plan.map(({ id }) => id).join(',')}`);
   }
-  return { quick: quick === true, groups: plan.filter(({ id }) => wanted.includes(id)) };
+  return { quick: quick === true, groups: withRuns(plan.filter(({ id }) => wanted.includes(id)), runs?.split(',')) };
+}
+
+function withRuns(groups: readonly Group[], wanted: readonly string[] | undefined): Group[] {
+  return groups.map((group) => {
+    const runs = Object.entries(group.runs).filter(([name]) => wanted === undefined || wanted.includes(name));
+    return { ...group, runs: Object.fromEntries(runs) };
+  });
 }
 
 async function measureAll(groups: readonly Group[], { postgres, counting, redis }: Servers): Promise<GroupResult[]> {
