@@ -184,7 +184,7 @@ export class Claimer {
       );
       this.context.observe({ type: 'claimed', jobs });
       if (this.stopped.signal.aborted) this.dispatcher.release(jobs);
-      else this.dispatcher.run(jobs);
+      else this.dispatcher.run(jobs, jobs.length === limit);
     }
     return result;
   }

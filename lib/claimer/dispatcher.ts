@@ -3,7 +3,7 @@ import { parseJob, type ClaimedJob } from '../domain/job.js';
 import { judge } from '../domain/judge.js';
 import { recordError, recordResult, type Outcome } from '../domain/outcome.js';
 import type { Bell } from '../waiting/bell.js';
-import { Prefetch } from './prefetch.js';
+import { BATCH, Prefetch } from './prefetch.js';
 import { Run } from './run.js';
 import type { Settler } from './settler.js';
 import type { Handler, JobControl, WorkerContext } from './worker-context.js';
@@ -48,8 +48,9 @@ export class Dispatcher {
     const { concurrency } = this.context.options;
     const free = concurrency - this.running.size - this.waiting.length;
     const ahead = this.prefetch.size(concurrency);
+    const wanted = Math.min(free + ahead, BATCH);
     // In large steps.
-    return free > 0 || this.waiting.length <= ahead / 2 ? Math.max(free + ahead, 0) : 0;
+    return free > 0 || wanted >= Math.min(ahead, BATCH) / 2 ? Math.max(wanted, 0) : 0;
   }
 
   get isIdle(): boolean {
@@ -68,10 +69,12 @@ export class Dispatcher {
     return this.settler.flush();
   }
 
-  run(jobs: readonly ClaimedJob[]): void {
+  /** @param soon after what goes on has been done, such as sending the next claim */
+  run(jobs: readonly ClaimedJob[], soon = false): void {
     const since = performance.now();
     for (const job of jobs) this.waiting.push({ job, since });
-    this.startNext();
+    if (soon) setImmediate(() => this.startNext());
+    else this.startNext();
     if (this.waiting.length > 0) this.patience ??= setTimeout(() => this.losePatience(), PATIENCE);
   }
 
@@ -204,7 +207,10 @@ export class Dispatcher {
   }
 }
 
+const SUCCESS: Outcome = { type: 'successful' };
+
 function toSuccess(result: unknown): Outcome {
+  if (result === undefined) return SUCCESS;
   return { type: 'successful', result: recordResult(result) };
 }
 

@@ -1,7 +1,9 @@
 /** Jobs that would wait for longer than this are left to other workers. */
 const HORIZON = 30;
-/** A batch, beyond which PostgreSQL does no better. */
-const MOST = 500;
+/** Jobs of one claim. Larger ones make PostgreSQL no faster. */
+export const BATCH = 500;
+/** One batch is run while the next is claimed. */
+const MOST = 2 * BATCH;
 
 const SHORTEST = 0.01;
 const WEIGHT = 0.05;

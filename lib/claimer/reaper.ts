@@ -1,16 +1,19 @@
 import { reapClaims } from '../sql/claims.js';
 import { Backoff } from '../waiting/backoff.js';
+import { Bell } from '../waiting/bell.js';
 import { reportError } from './report-error.js';
 import type { WorkerContext } from './worker-context.js';
 
-// A beat holds the row for a moment. One that a user holds for longer is removed when it is stale.
-const FIRST_PAUSE = 4;
+// The next settle takes them along, if there is one.
+const FIRST_PAUSE = 50;
 const LONGEST_PAUSE = 100;
+// A beat holds the row for a moment. One that a user holds for longer is removed when it is stale.
 const TRIES = 10;
 
-/** Removes the rows of ended claims that were locked when their last job was settled. */
+/** Removes the rows of claims that have ended. */
 export class Reaper {
   private readonly left = new Set<string>();
+  private readonly hurry = new Bell();
   private running: Promise<void> | undefined;
 
   constructor(
@@ -18,25 +21,35 @@ export class Reaper {
     private readonly abandoned: AbortSignal,
   ) {}
 
+  /** Claims whose jobs are all settled, and that is committed. */
+  get ended(): string[] {
+    return [...this.left];
+  }
+
   add(claimIds: readonly string[]): void {
     for (const claimId of claimIds) this.left.add(claimId);
     if (this.left.size > 0) this.running ??= this.run();
   }
 
-  /** What is under way. */
+  /** Somebody else has removed them. */
+  removed(claimIds: readonly string[]): void {
+    for (const claimId of claimIds) this.left.delete(claimId);
+  }
+
+  /** What is under way, without delay from now on. */
   get busy(): Promise<void> | undefined {
+    if (this.running !== undefined) this.hurry.ring();
     return this.running;
   }
 
   private async run(): Promise<void> {
+    await this.hurry.wait(FIRST_PAUSE, this.abandoned);
+    this.hurry.take();
     const patience = new Backoff(FIRST_PAUSE, LONGEST_PAUSE);
-    let tries = 0;
-    do {
-      // First, so that this has a promise to be awaited by before it ends.
-      await patience.pause(this.abandoned);
+    for (let tries = 0; this.left.size > 0 && tries < TRIES && !this.abandoned.aborted; tries++) {
+      if (tries > 0) await patience.pause(this.abandoned);
       await this.reap();
-      tries += 1;
-    } while (this.left.size > 0 && tries < TRIES && !this.abandoned.aborted);
+    }
     this.left.clear();
     this.running = undefined;
   }
@@ -44,8 +57,7 @@ export class Reaper {
   private async reap(): Promise<void> {
     if (this.abandoned.aborted) return;
     try {
-      for (const claimId of await reapClaims(this.context.db, this.context.names, [...this.left]))
-        this.left.delete(claimId);
+      this.removed(await reapClaims(this.context.db, this.context.names, this.ended));
     } catch (error) {
       reportError(this.context, 'settle', error);
     }

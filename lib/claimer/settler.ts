@@ -1,8 +1,7 @@
 import { ClaimLost } from '../domain/errors.js';
 import { plainOutcome, type RecordedOutcome } from '../domain/outcome.js';
 import type { Database } from '../sql/database.js';
-import { reapClaims } from '../sql/claims.js';
-import { isSettledBy, settleJobs, type SettledJob, type Settlement } from '../sql/settle.js';
+import { isSettledBy, settleJobs, type SettleContext, type SettledJob, type Settlement } from '../sql/settle.js';
 import { isRefusal } from '../sql/transient.js';
 import { Backoff } from '../waiting/backoff.js';
 import { pause } from '../waiting/bell.js';
@@ -58,7 +57,7 @@ export class Settler {
     const patience = new Backoff(LOCKED_FIRST, LOCKED_LONGEST);
     for (;;) {
       // Its log tells whether it was this transaction that has ended the job.
-      const [answer] = await this.settle(db, [settlement], true);
+      const [answer] = (await this.settle(db, [settlement], { logSuccess: true })).jobs;
       if (answer === undefined && (await isSettledBy(db, this.context.names, settlement))) return;
       if (answer === undefined) throw new ClaimLost(settlement.claimId);
       if (isWritten(answer)) return;
@@ -122,33 +121,37 @@ export class Settler {
     if (!this.abandoned.signal.aborted) for (const settlement of this.refused.splice(0)) this.add(settlement);
   }
 
-  private async write(batch: readonly Settlement[]): Promise<SettledJob[]> {
-    const ending = this.book.markEnding(batch);
-    if (ending.length === 0) return this.settle(this.context.db, batch);
-    const { settled, reaped } = await this.context.db.transaction(async (db) => ({
-      settled: await this.settle(db, batch),
-      reaped: await reapClaims(db, this.context.names, ending),
-    }));
-    this.reaper.add(ending.filter((claimId) => !reaped.includes(claimId)));
-    return settled;
+  private async write(batch: readonly Settlement[]): Promise<readonly SettledJob[]> {
+    const { jobs, reaped } = await this.settle(this.context.db, batch, { ended: this.reaper.ended });
+    this.reaper.removed(reaped);
+    return jobs;
   }
 
   private settle(
     db: Database,
     batch: readonly Settlement[],
-    logSuccess = this.context.options.retention.successful > 0,
+    { ended = [], logSuccess = this.context.options.retention.successful > 0 }: Partial<SettleContext>,
   ): ReturnType<typeof settleJobs> {
     const { names, label, options } = this.context;
-    return settleJobs(db, names, batch, { worker: label, notify: options.notify, logSuccess });
+    return settleJobs(db, names, batch, { worker: label, notify: options.notify, logSuccess, ended });
   }
 
   private report(batch: readonly Settlement[], answers: readonly SettledJob[]): void {
+    const settled = answers.filter(isWritten);
+    if (settled.length < batch.length) return this.reportExceptions(batch, answers);
+    this.reaper.add(this.book.close(settled));
+    this.retryLater([]);
+    this.tell(settled);
+    this.listener.onWritten();
+  }
+
+  private reportExceptions(batch: readonly Settlement[], answers: readonly SettledJob[]): void {
     const answered = new Set(answers.map(keyOf));
     const absent = batch.filter((each) => !answered.has(keyOf(each)));
     const refused = absent.filter((each) => each.isCompleted !== true);
     const settled = [...answers.filter(isWritten), ...absent.filter((each) => each.isCompleted).map(asSuccessful)];
     const written = new Set(settled.map(keyOf));
-    this.book.close([...settled, ...refused]);
+    this.reaper.add(this.book.close([...settled, ...refused]));
     this.retryLater(batch.filter((each) => answered.has(keyOf(each)) && !written.has(keyOf(each))));
     if (settled.length > 0) this.tell(settled);
     if (refused.length > 0) this.context.observe({ type: 'refused', ids: refused.map(({ id }) => id) });

@@ -32,7 +32,8 @@ export interface ClaimResult {
 }
 
 /**
- * Locks in the join to `candidate` and not in the lateral subquery, or it would lock `limit` rows of each name.
+ * Each candidate is looked up by its id and locked on the way, until there are enough: of a join the planner reads the whole table,
+ * and a lateral that locks by name would lock `limit` rows of each name.
  * The state is looked at again in a `case`, which doesn't imply the predicate of job_ready: with it, statistics of an emptier
  * table make the planner walk that whole index for each candidate.
  * `any(array(…))` is evaluated once; `in (select … for update skip locked)` can be planned to lock more rows than its limit.
@@ -53,22 +54,24 @@ const claimSql = (wait: 'ready' | 'alone', condition = '') =>
       order by ready.priority desc, ready.id limit $6::int),
     locked as materialized (
       select job.id
-      from candidate join ${names.job} as job
-        on job.id = candidate.id and case job.status when 'queued' then job.wait = '${wait}' end
-      order by candidate.priority desc, candidate.id limit $3::int
-      for update of job skip locked),
+      from (select id from candidate order by priority desc, id) as candidate cross join lateral (
+        select id from ${names.job}
+        where id = candidate.id and case status when 'queued' then wait = '${wait}' end
+        for update skip locked) as job
+      limit $3::int),
     claimed as (
       update ${names.job} as job
       set status = 'picked', claim_id = $4::uuid, attempt = job.attempt + 1,
         max_attempts = coalesce(job.max_attempts, wanted.max_attempts), on_failure = wanted.on_failure
       from wanted
       where job.id = any(array(select id from locked)) and wanted.name = job.entrypoint
-      returning job.*),
+      returning job.id, job.entrypoint, job.attempt, job.max_attempts, job.priority, job.payload, job.headers, job.dedupe_key,
+        job.losses, job.created_at, job.run_at),
     claim as (
       insert into ${names.claim} (claim_id, heartbeat_at, job_ids, worker, company)
       select $4::uuid, clock_timestamp(), array_agg(id order by id), $5::text, $8::boolean
       from claimed having count(*) > 0)
-    select (select count(*) from candidate) as candidates,
+    select (select count(*) from candidate where (select count(*) from claimed) < $3::int) as candidates,
       claimed.id, claimed.entrypoint, claimed.attempt, claimed.max_attempts, claimed.priority,
       claimed.payload, claimed.headers, claimed.dedupe_key, claimed.losses,
       ${milliseconds('claimed.created_at')} as created_at, ${milliseconds('claimed.run_at')} as run_at

@@ -1,5 +1,6 @@
 import type { ClientBase, CustomTypesConfig, Pool } from 'pg';
 import type { EntityManager } from 'typeorm';
+import { nameOf, openSession } from './session.js';
 import { sqlState } from './transient.js';
 
 /** A row whose values are PostgreSQL's own text, so that no type parser of the application reaches ours. */
@@ -20,40 +21,53 @@ export interface Database {
 // A pool with pg's option binary gives buffers; what is read through it is cast to text.
 const AS_TEXT: CustomTypesConfig = { getTypeParser: () => String };
 
+interface Limits extends QueryLimits {
+  /** Of the prepared statement that it is. */
+  readonly name?: string;
+}
+
 async function run(
   client: Pool | ClientBase,
   text: string,
   values: readonly unknown[] = [],
-  { timeout }: QueryLimits = {},
+  { timeout, name }: Limits = {},
 ): Promise<Row[]> {
   // pg takes the limit of a query beside its text, which its types don't say.
   const limits = timeout === undefined ? {} : { query_timeout: timeout };
-  const result = await client.query<Row>({ text, values: [...values], types: AS_TEXT, ...limits });
+  const named = name === undefined ? {} : { name };
+  const result = await client.query<Row>({ text, values: [...values], types: AS_TEXT, ...limits, ...named });
   return result.rows;
 }
 
 export function poolDatabase(pool: () => Pool): Database {
   return {
     query: (text, values, limits) => run(pool(), text, values, limits),
-    transaction: (work) => inTransaction(pool(), work),
+    transaction: (work) => withClient(pool(), (client) => inTransaction(client, work)),
   };
 }
 
 /**
- * As `readCommittedDatabase`, over a pool that nobody else uses. Where one connection has got no answer, the idle ones beside it
- * won't either: they are replaced, or each of them would have to be found out by itself.
+ * As `readCommittedDatabase`, over a pool that nobody else uses: its statements are prepared where its connections are direct.
+ * Where one connection has got no answer, the idle ones beside it won't either: they are replaced, or each of them would have to
+ * be found out by itself.
  */
 export function ownDatabase(pool: Pool): Database {
-  const database = readCommittedDatabase(() => pool);
+  const ask = (client: ClientBase): Database['query'] => async (text, values, limits) => {
+    const { isDirect, isReadCommitted } = await openSession(client, limits);
+    if (isDirect) return run(client, text, values, { ...limits, name: nameOf(text) });
+    return isReadCommitted
+      ? run(client, text, values, limits)
+      : inTransaction(client, (own) => own.query(text, values, limits));
+  };
   const query: Database['query'] = async (...request) => {
     try {
-      return await database.query(...request);
+      return await withClient(pool, (client) => ask(client)(...request));
     } catch (error) {
       if (sqlState(error) === undefined) await discardIdle(pool);
       throw error;
     }
   };
-  return { query, transaction: (work) => database.transaction(work) };
+  return { query, transaction: (work) => withClient(pool, (client) => inTransaction(client, work)) };
 }
 
 async function discardIdle(pool: Pool): Promise<void> {
@@ -92,24 +106,31 @@ export function readCommittedDatabase(pool: () => Pool): Database {
 // The server must not keep a transaction, and the rows that it has locked, of a client that is gone without a word.
 const BEGIN = `begin isolation level read committed; set local idle_in_transaction_session_timeout = '10s'`;
 
-async function inTransaction<T>(pool: Pool, work: (database: Database) => Promise<T>): Promise<T> {
+async function withClient<T>(pool: Pool, work: (client: ClientBase) => Promise<T>): Promise<T> {
   const client = await pool.connect();
   client.on('error', ignore);
   let isDone = false;
   try {
+    const result = await work(client);
+    isDone = true;
+    return result;
+  } finally {
+    client.off('error', ignore);
+    // As the pool does after a query that failed: where this one led (to a standby, say) may be what is wrong.
+    client.release(!isDone);
+  }
+}
+
+async function inTransaction<T>(client: ClientBase, work: (database: Database) => Promise<T>): Promise<T> {
+  try {
     await client.query(BEGIN);
     const result = await work(clientDatabase(client));
     await client.query('commit');
-    isDone = true;
     return result;
   } catch (error) {
     // A connection whose server has not answered is busy with nobody knows what: a rollback would wait behind it.
     if (sqlState(error) !== undefined) await client.query('rollback').catch(ignore);
     throw error;
-  } finally {
-    client.off('error', ignore);
-    // As the pool does after a query that failed: where this one led (to a standby, say) may be what is wrong.
-    client.release(!isDone);
   }
 }
 

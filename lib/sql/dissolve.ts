@@ -14,10 +14,13 @@ const outcome = `
           else 'failed'
         end`;
 
-// A worker has a label of its own, and each of its claims has a row until its last job is settled.
+// A worker has a label of its own. The row of a claim may be there for a moment longer than its last job.
 const isAlone = (names: Names) => `not stale.company and count(*) over (partition by stale.claim_id) = 1
           and not exists (
-            select from ${names.claim} as other where other.worker = stale.worker and other.claim_id <> stale.claim_id)`;
+            select from ${names.claim} as other cross join unnest(other.job_ids) as member(id)
+            cross join lateral (
+              select from ${names.job} where id = member.id and claim_id = other.claim_id limit 1) as job
+            where other.worker = stale.worker and other.claim_id <> stale.claim_id)`;
 
 // Looks at each job by its id, in the order of ids: of a plain join the planner expects rows enough to read the whole table for
 // them.

@@ -2,7 +2,7 @@ import type { ConflictPolicy } from '../domain/conflict-policy.js';
 import type { Database } from './database.js';
 import { statement, type Names } from './names.js';
 import { integerOf, memberOf, text } from './rows.js';
-import { jsonArray, textArray } from './text-array.js';
+import { jsonArray, textArray } from './array.js';
 
 /** A job to insert. All is validated; `payload` and `headers` are JSON texts. */
 export interface NewJob {

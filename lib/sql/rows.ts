@@ -18,7 +18,7 @@ export function dateOf(row: Row, column: string): Date {
 
 /** The expression that `dateOf` reads. */
 export function milliseconds(expression: string): string {
-  return `(extract(epoch from ${expression}) * 1000)::float8`;
+  return `(date_part('epoch', ${expression}) * 1000)`;
 }
 
 /** A text that is one of those. */

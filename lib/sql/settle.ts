@@ -4,7 +4,7 @@ import type { Database, Row } from './database.js';
 import { LATER, statement, type Names } from './names.js';
 import { memberOf, text } from './rows.js';
 import { countAttempts } from './statistics.js';
-import { jsonArray, textArray } from './text-array.js';
+import { arrayLiteral, jsonArray, textArray } from './array.js';
 
 /** What became of one claimed job. */
 export interface Settlement {
@@ -29,30 +29,29 @@ const outcome = `
 // Each is looked up by its id: of a join the planner reads the whole table, as long as that is not large.
 // Waits for nobody, or one job that a user's transaction holds would stop the settles of all others.
 const settled = ({ job }: Names) => `
-    input as (
-      select * from unnest(
+    input as materialized (
+      select id, claim_id, coalesce(outcome, 'successful') as outcome, delay, is_free, error, stack, result, duration
+      from unnest(
           $1::bigint[], $2::uuid[], $3::text[], $4::float8[], $5::boolean[], $6::text[], $7::text[], $8::json[], $9::float8[])
         as input(id, claim_id, outcome, delay, is_free, error, stack, result, duration)),
+    mine as materialized (
+      select id, claim_id, entrypoint, attempt, awaited, cancel_requested, on_failure from ${job}
+      where id = any($1::bigint[]) and claim_id = any($2::uuid[]) and status = 'picked'
+      for update skip locked),
     settled as materialized (
-      select job.id, job.entrypoint, job.attempt, job.awaited,
-        input.claim_id, input.delay, input.is_free, input.error, input.stack, input.result, input.duration, ${outcome} as outcome
-      from (select * from input order by id) as input cross join lateral (
-        select id, entrypoint, attempt, awaited, cancel_requested, on_failure from ${job}
-        where id = input.id and claim_id = input.claim_id and status = 'picked'
-        for update skip locked) as job),
-    locked as (
-      select job.id, job.claim_id
-      from input cross join lateral (
-        select id, claim_id from ${job} where id = input.id and claim_id = input.claim_id limit 1) as job
-      where (select count(*) from settled) < cardinality($1::bigint[])
-        and not exists (select from settled where settled.id = job.id))`;
+      select job.id, job.entrypoint, job.attempt, job.awaited, input.outcome as wanted,
+        job.claim_id, input.delay, input.is_free, input.error, input.stack, input.result, input.duration, ${outcome} as outcome
+      from mine as job join input on input.id = job.id and input.claim_id = job.claim_id)`;
 
+const ids = (...outcomes: string[]) =>
+  `any(array(select id from settled where outcome in (${outcomes.map((each) => `'${each}'`).join(', ')})))`;
+
+// The answers are evaluated, and so are the notifications in them, though mostly there is no exception to be listed.
 const settleSql = statement(
   (names) => `
     with ${settled(names)},
     deleted as (
-      delete from ${names.job} as job using settled
-      where job.id = settled.id and settled.outcome in ('successful', 'exception', 'canceled')),
+      delete from ${names.job} where id = ${ids('successful', 'exception', 'canceled')}),
     updated as (
       update ${names.job} as job
       set status = case settled.outcome when 'failed' then 'failed' else 'queued' end,
@@ -61,23 +60,35 @@ const settleSql = statement(
         wait = case when settled.outcome = 'released' then job.wait when settled.delay > 0 then 'later' else 'ready' end,
         run_at = case settled.outcome when 'retried' then clock_timestamp() + settled.delay * interval '1 ms' else job.run_at end
       from settled
-      where job.id = settled.id and settled.outcome in ('retried', 'failed', 'released')
+      where job.id = settled.id and job.id = ${ids('retried', 'failed', 'released')}
       returning job.status, job.wait),
     logged as (
       insert into ${names.jobLog} (job_id, entrypoint, attempt, status, claim_id, worker, error, stack, result, duration)
       select id, entrypoint, attempt, outcome, claim_id, $10::text, error, stack, result, duration
       from settled where outcome <> 'released' and (outcome <> 'successful' or awaited or $14::boolean)),
     ${countAttempts(names, 'settled', 'duration')},
+    reaped as (
+      delete from ${names.claim}
+      where claim_id = any(array(
+        select claim_id from ${names.claim} where claim_id = any($15::uuid[]) for update skip locked))
+      returning claim_id),
     notified as materialized (
       select pg_notify($11::text, case when bool_and(wait = 'ready') then '' else '${LATER}' end)
       from updated where $12::boolean and status = 'queued' having count(*) > 0),
     told as materialized (
       select count(pg_notify($13::text, id::text)) from settled
-      where $12::boolean and awaited and outcome not in ('retried', 'released'))
-    select settled.id, settled.claim_id, settled.outcome
-    from settled left join notified on true left join told on true
+      where $12::boolean and awaited and outcome not in ('retried', 'released')),
+    answer as materialized (
+      select count(*) filter (where outcome = wanted) as as_wanted,
+        (select count(*) from notified) as notified, (select count(*) from told) as told
+      from settled)
+    select input.id, input.claim_id, settled.outcome,
+      settled.id is null and exists (
+        select from ${names.job} as job where job.id = input.id and job.claim_id = input.claim_id) as locked
+    from answer cross join input left join settled on settled.id = input.id and settled.claim_id = input.claim_id
+    where answer.as_wanted < cardinality($1::bigint[]) and settled.outcome is distinct from input.outcome
     union all
-    select id, claim_id, null from locked`,
+    select null, claim_id, 'reaped', false from reaped`,
 );
 
 export interface SettleContext {
@@ -85,6 +96,8 @@ export interface SettleContext {
   readonly notify: boolean;
   /** Whether the log tells of successful attempts, too. If not, only of those that somebody waits for. @default true */
   readonly logSuccess?: boolean;
+  /** Claims whose last job was settled before, and is committed: their rows are removed. @default [] */
+  readonly ended?: readonly string[];
 }
 
 export interface SettledJob {
@@ -94,31 +107,48 @@ export interface SettledJob {
   readonly outcome: RecordedOutcome | undefined;
 }
 
-/** Writes outcomes, each only while its job still belongs to its claim. What does not come back belongs to others. */
+export interface SettleAnswer {
+  /** In the order in which they were given. What is missing belongs to others. */
+  readonly jobs: readonly SettledJob[];
+  /** Of the ended claims those that are removed. The others are locked, or gone. */
+  readonly reaped: readonly string[];
+}
+
+/** Writes outcomes, each only while its job still belongs to its claim. */
 export async function settleJobs(
   db: Database,
   names: Names,
   settlements: readonly Settlement[],
-  { worker, notify, logSuccess = true }: SettleContext,
-): Promise<SettledJob[]> {
-  const columns = settlements.map(({ outcome }) => columnsOf(outcome));
+  { worker, notify, logSuccess = true, ended = [] }: SettleContext,
+): Promise<SettleAnswer> {
   const rows = await db.query(settleSql(names), [
-    settlements.map(({ id }) => id),
-    settlements.map(({ claimId }) => claimId),
-    settlements.map(({ outcome }) => outcome.type),
-    columns.map(({ delay }) => delay),
-    columns.map(({ isFree }) => isFree),
-    textArray(columns.map(({ error }) => error)),
-    textArray(columns.map(({ stack }) => stack)),
-    jsonArray(columns.map(({ result }) => result)),
-    settlements.map(({ duration }) => duration),
+    arrayLiteral(settlements.map(({ id }) => id)),
+    arrayLiteral(settlements.map(({ claimId }) => claimId)),
+    ...columnsOf(settlements),
+    arrayLiteral(settlements.map(({ duration }) => duration)),
     worker,
     names.channel,
     notify,
     names.endChannel,
     logSuccess,
+    arrayLiteral(ended),
   ]);
-  return rows.map((row) => ({ id: text(row, 'id'), claimId: text(row, 'claim_id'), outcome: recorded(row) }));
+  const exceptions = rows.filter(({ outcome }) => outcome !== 'reaped');
+  const reaped = rows.filter(({ outcome }) => outcome === 'reaped').map((row) => text(row, 'claim_id'));
+  return { jobs: answersTo(settlements, exceptions), reaped };
+}
+
+function answersTo(settlements: readonly Settlement[], exceptions: readonly Row[]): SettledJob[] {
+  if (exceptions.length === 0) {
+    return settlements.map(({ id, claimId, outcome: { type } }) => ({ id, claimId, outcome: type }));
+  }
+  const answers = new Map(exceptions.map((row) => [`${text(row, 'claim_id')}/${text(row, 'id')}`, row]));
+  return settlements.flatMap(({ id, claimId, outcome: { type } }) => {
+    const row = answers.get(`${claimId}/${id}`);
+    if (row === undefined) return { id, claimId, outcome: type };
+    const outcome = recorded(row);
+    return outcome === undefined && row['locked'] !== 't' ? [] : { id, claimId, outcome };
+  });
 }
 
 const settledBySql = statement(
@@ -136,7 +166,23 @@ function recorded(row: Row): RecordedOutcome | undefined {
   return row['outcome'] == null ? undefined : memberOf(RECORDED_OUTCOMES, row['outcome']);
 }
 
-interface OutcomeColumns {
+/** Outcomes, delays, whether they are free, errors, stacks and results; `null` for a column that has nothing to tell. */
+function columnsOf(settlements: readonly Settlement[]): unknown[] {
+  if (settlements.every(({ outcome }) => outcome.type === 'successful' && outcome.result === undefined)) {
+    return [null, null, null, null, null, null];
+  }
+  const columns = settlements.map(({ outcome }) => partsOf(outcome));
+  return [
+    arrayLiteral(settlements.map(({ outcome }) => outcome.type)),
+    arrayLiteral(columns.map(({ delay }) => delay)),
+    arrayLiteral(columns.map(({ isFree }) => isFree)),
+    textArray(columns.map(({ error }) => error)),
+    textArray(columns.map(({ stack }) => stack)),
+    jsonArray(columns.map(({ result }) => result)),
+  ];
+}
+
+interface OutcomeParts {
   readonly delay: number;
   readonly isFree: boolean;
   readonly error: string | null;
@@ -144,9 +190,9 @@ interface OutcomeColumns {
   readonly result: string | null;
 }
 
-const NOTHING: OutcomeColumns = { delay: 0, isFree: false, error: null, stack: null, result: null };
+const NOTHING: OutcomeParts = { delay: 0, isFree: false, error: null, stack: null, result: null };
 
-function columnsOf(outcome: Outcome): OutcomeColumns {
+function partsOf(outcome: Outcome): OutcomeParts {
   switch (outcome.type) {
     case 'successful':
       return { ...NOTHING, result: outcome.result?.json ?? null, error: outcome.result?.note ?? null };

@@ -93,7 +93,8 @@ describe('a settle', () => {
       duration: 1,
     }));
     const db = poolDatabase(() => database.pool);
-    expect(await settleJobs(db, names, settlements, { worker: 'test', notify: true })).toHaveLength(3);
+    const { jobs: settled } = await settleJobs(db, names, settlements, { worker: 'test', notify: true });
+    expect(settled).toHaveLength(3);
     expect(await log()).toMatchObject([{ status: 'successful' }, { status: 'failed' }, { status: 'retried' }]);
     expect(await jobs()).toMatchObject([{ status: 'failed' }, { status: 'queued', wait: 'later' }]);
   });

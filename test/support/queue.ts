@@ -96,7 +96,7 @@ export function queueOn(db: Database): Queue {
     },
     settle: async ({ claimId, ids }, outcome, some = ids) => {
       const settlements = some.map((id) => ({ id, claimId, outcome, duration: 1 }));
-      const answers = await settleJobs(db, names, settlements, { worker: 'test', notify: true });
+      const { jobs: answers } = await settleJobs(db, names, settlements, { worker: 'test', notify: true });
       return answers.map(({ id, outcome: written }) => (written === undefined ? `${id} is locked` : id));
     },
     beat: async (...claims) => {

@@ -52,7 +52,7 @@ export const settle: Action<Chosen<typeof anySettle>, Call, Answer> = {
   },
   perform: async ({ db }, { settlements, worker, reap }) => {
     const timed = settlements.map((settlement) => ({ ...settlement, duration: 1 }));
-    const settled = await settleJobs(db, names, timed, { worker, notify: true });
+    const { jobs: settled } = await settleJobs(db, names, timed, { worker, notify: true });
     return { settled: byId(settled), reaped: (await reapClaims(db, names, reap)).toSorted() };
   },
   apply: (model, { settlements, worker, reap }) => {

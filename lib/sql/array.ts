@@ -27,3 +27,8 @@ function binaryArray(values: readonly (string | null)[], oid: number): Buffer {
   }
   return buffer;
 }
+
+/** An array of what needs no quotes: numbers, booleans, ids, plain words. pg would look at each character of each element. */
+export function arrayLiteral(values: readonly (string | number | boolean)[]): string {
+  return `{${values.join(',')}}`;
+}

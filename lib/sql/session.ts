@@ -1,0 +1,47 @@
+import { createHash } from 'node:crypto';
+import type { ClientBase } from 'pg';
+import type { QueryLimits } from './database.js';
+
+/** What may be done on a connection that nobody else uses. */
+export interface Session {
+  /** It is the same backend each time, which keeps the statements that it has prepared. */
+  readonly isDirect: boolean;
+  readonly isReadCommitted: boolean;
+}
+
+const HELLO = `
+  select pg_backend_pid()::text as pid, current_setting('default_transaction_isolation') as isolation`;
+
+// A plan is made once, perhaps while the table is empty, and has to do for a million rows: by the indexes. PostgreSQL before 18
+// takes a table without one for so expensive that it would compile the statement.
+const SETTINGS = `
+  set plan_cache_mode = force_generic_plan; set enable_seqscan = off; set jit = off;
+  set default_transaction_isolation = 'read committed'`;
+
+const sessions = new WeakMap<ClientBase, Session>();
+
+/** Makes a connection ours, when it is used for the first time. */
+export async function openSession(client: ClientBase, { timeout }: QueryLimits = {}): Promise<Session> {
+  const known = sessions.get(client);
+  if (known !== undefined) return known;
+  const limits = timeout === undefined ? {} : { query_timeout: timeout };
+  const { rows } = await client.query<{ pid: string; isolation: string }>({ text: HELLO, ...limits });
+  // A pooler says hello with a process id of its own, and what is set there stays with whoever comes next.
+  const isDirect = rows[0]?.pid === String((client as { processID?: number | null }).processID);
+  if (isDirect) await client.query({ text: SETTINGS, ...limits });
+  const session = { isDirect, isReadCommitted: isDirect || rows[0]?.isolation === 'read committed' };
+  sessions.set(client, session);
+  return session;
+}
+
+const nameLength = 16;
+const statementNames = new Map<string, string>();
+
+/** The name under which a statement is prepared. */
+export function nameOf(text: string): string {
+  const known = statementNames.get(text);
+  if (known !== undefined) return known;
+  const name = `pgqueue_${createHash('sha256').update(text).digest('hex').slice(0, nameLength)}`;
+  statementNames.set(text, name);
+  return name;
+}
