@@ -25,9 +25,9 @@ const outcome = `
           else input.outcome
         end`;
 
-// Locks jobs only, in the order of their ids: settles of jobs-then-claim and dissolves of claim-then-jobs would deadlock.
-// Each is looked up by its id: of a join the planner reads the whole table, as long as that is not large.
-// Waits for nobody, or one job that a user's transaction holds would stop the settles of all others.
+// Waits for nobody, or one job that a user's transaction holds would stop the settles of all others: so nor do settles and dissolves
+// deadlock, whatever the order in which they lock.
+// Each job is looked up by its id: of a join, or of an `exists`, the planner reads the whole table, as long as that is not large.
 const settled = ({ job }: Names) => `
     input as materialized (
       select id, claim_id, coalesce(outcome, 'successful') as outcome, delay, is_free, error, stack, result, duration
@@ -83,8 +83,8 @@ const settleSql = statement(
         (select count(*) from notified) as notified, (select count(*) from told) as told
       from settled)
     select input.id, input.claim_id, settled.outcome,
-      settled.id is null and exists (
-        select from ${names.job} as job where job.id = input.id and job.claim_id = input.claim_id) as locked
+      case when settled.id is null then (
+        select true from ${names.job} as job where job.id = input.id and job.claim_id = input.claim_id limit 1) end as locked
     from answer cross join input left join settled on settled.id = input.id and settled.claim_id = input.claim_id
     where answer.as_wanted < cardinality($1::bigint[]) and settled.outcome is distinct from input.outcome
     union all

@@ -37,7 +37,7 @@ describe.each(['repeatable read', 'serializable'])('where default_transaction_is
     expect(
       workers.flatMap(({ events }) => events.filter(({ type }) => type === 'error' || type === 'refused')),
     ).toEqual([]);
-    expect(await ground.database.query('select from pgqueue.claim')).toEqual([]);
+    await eventually(async () => expect(await ground.database.query('select from pgqueue.claim')).toEqual([]));
   });
 
   it('what a dead worker left is taken back', async () => {

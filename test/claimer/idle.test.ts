@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { useWorkerGround } from '../support/index.js';
+import type { WorkerObserver } from '../../lib/claimer/worker-event.js';
+import { deferred, useWorkerGround } from '../support/index.js';
 
 describe('a worker that has more to do than it claims at once', () => {
   const ground = useWorkerGround();
@@ -7,9 +8,13 @@ describe('a worker that has more to do than it claims at once', () => {
   it('goes on until nothing is left, and waits for no poll', async () => {
     await ground.queue.add(...Array.from({ length: 3_000 }, () => 'work'));
     await ground.database.query('vacuum analyze pgqueue.job');
-    const worker = await ground.start({ work: () => undefined }, { notify: false, pollInterval: 60_000 });
-    const settled = () => worker.events.flatMap((event) => (event.type === 'settled' ? event.ids : []));
-    await worker.event('settled', () => settled().length === 3_000);
+    const all = deferred();
+    let settled = 0;
+    const observe: WorkerObserver = (event) => {
+      if (event.type === 'settled' && (settled += event.ids.length) === 3_000) all.resolve();
+    };
+    const worker = await ground.start({ work: () => undefined }, { notify: false, pollInterval: 60_000, observe });
+    await all.promise;
     await worker.stop();
   }, 20_000);
 });

@@ -23,9 +23,13 @@ describe('a worker that is stopped', () => {
 
   it('lets handlers end, writes what became of them, and claims no more', async () => {
     const [running, waiting] = await queue.add({}, {});
-    const end = deferred();
-    const worker = await startWorker(database.url, { work: () => end.promise }, { concurrency: 1 });
-    await worker.event('claimed');
+    const [begun, end] = [deferred(), deferred()];
+    const work = () => {
+      begun.resolve();
+      return end.promise;
+    };
+    const worker = await startWorker(database.url, { work }, { concurrency: 1 });
+    await begun.promise;
     const stopped = worker.stop();
     end.resolve();
     await stopped;

@@ -143,7 +143,7 @@ describe('of two sessions,', () => {
     const [held, ...free] = await queue.add({}, {}, {});
     const claim = await queue.claim(3);
     await one.db.query('select from pgqueue.job where id = $1 for update', [held]);
-    expect(await queueOn(other.db).settle(claim, SUCCESSFUL)).toEqual([...free, `${held} is locked`]);
+    expect(await queueOn(other.db).settle(claim, SUCCESSFUL)).toEqual([`${held} is locked`, ...free]);
   });
 
   describe('one settles the last job of a claim and the other reaps the claim:', () => {
