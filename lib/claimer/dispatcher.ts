@@ -4,9 +4,9 @@ import { judge } from '../domain/judge.js';
 import { recordError, recordResult, type Outcome } from '../domain/outcome.js';
 import type { Bell } from '../waiting/bell.js';
 import { BATCH, Prefetch } from './prefetch.js';
-import { Run } from './run.js';
+import { type Complete, Run } from './run.js';
 import type { Settler } from './settler.js';
-import type { Handler, JobControl, WorkerContext } from './worker-context.js';
+import type { Handler, WorkerContext } from './worker-context.js';
 
 // A handler that heeds its signal gets this long to end.
 const ABORT_GRACE = 250;
@@ -17,11 +17,6 @@ const MOST_UNWRITTEN = 2_000;
 /** Who has waited for a slot for so long is left to other workers, and so is all behind it. */
 const PATIENCE = 250;
 
-interface Waiting {
-  readonly job: ClaimedJob;
-  readonly since: number;
-}
-
 interface JobClaim {
   readonly id: string;
   readonly claimId: string;
@@ -31,7 +26,7 @@ interface JobClaim {
 export class Dispatcher {
   private readonly running = new Set<Run>();
   /** Claimed ahead, in the order in which they will start. */
-  private waiting: Waiting[] = [];
+  private waiting: Run[] = [];
   private patience: NodeJS.Timeout | undefined;
   private readonly prefetch = new Prefetch();
 
@@ -71,8 +66,7 @@ export class Dispatcher {
 
   /** @param soon after what goes on has been done, such as sending the next claim */
   run(jobs: readonly ClaimedJob[], soon = false): void {
-    const since = performance.now();
-    for (const job of jobs) this.waiting.push({ job, since });
+    for (const job of jobs) this.waiting.push(new Run(job, this.complete));
     if (soon) setImmediate(() => this.startNext());
     else this.startNext();
     if (this.waiting.length > 0) this.patience ??= setTimeout(() => this.losePatience(), PATIENCE);
@@ -119,25 +113,27 @@ export class Dispatcher {
 
   private startNext(): void {
     const count = this.context.options.concurrency - this.running.size;
-    for (const { job } of this.waiting.splice(0, count)) this.start(new Run(job));
+    for (const run of this.waiting.splice(0, count)) void this.start(run);
     if (this.waiting.length === 0) this.endPatience();
   }
 
-  private start(run: Run): void {
+  private async start(run: Run): Promise<void> {
     this.running.add(run);
-    const timer = this.limit(run);
-    void this.attempt(run).then((outcome) => {
-      clearTimeout(timer);
-      this.prefetch.ended(performance.now() - run.startedAt);
-      this.finish(run, outcome);
-    });
+    run.startedAt = performance.now();
+    const handler = this.context.handlers.get(run.job.entrypoint);
+    if (handler === undefined) return this.finish(run, { type: 'released' });
+    const timer = this.limit(run, handler);
+    const outcome = await this.attempt(run, handler);
+    clearTimeout(timer);
+    this.prefetch.ended(performance.now() - run.startedAt);
+    this.finish(run, outcome);
   }
 
   private losePatience(): void {
     this.patience = undefined;
     const [oldest] = this.waiting;
     if (oldest === undefined) return;
-    const left = oldest.since + PATIENCE - performance.now();
+    const left = oldest.claimedAt + PATIENCE - performance.now();
     if (left > 0) {
       this.patience = setTimeout(() => this.losePatience(), left);
       return;
@@ -158,39 +154,22 @@ export class Dispatcher {
     return taken.map(({ job }) => job);
   }
 
-  private async attempt(run: Run): Promise<Outcome> {
-    const { job } = run;
-    const handler = this.context.handlers.get(job.entrypoint);
-    if (handler === undefined) return { type: 'released' };
+  private async attempt(run: Run, handler: Handler): Promise<Outcome> {
     try {
-      return toSuccess(await handler.run(parseJob(job), this.controlOf(run)));
+      return toSuccess(await handler.run(parseJob(run.job), run));
     } catch (error) {
       return judgeRun(run, handler, error);
     }
   }
 
-  private controlOf(run: Run): JobControl {
-    const { claimId } = run.job;
-    return {
-      claimId,
-      get signal() {
-        return run.signal;
-      },
-      get isCompleted() {
-        return run.isCompleted;
-      },
-      complete: async (db, result) => {
-        if (!this.running.has(run)) throw new ClaimLost(claimId);
-        await this.settler.settleWithin(db, run.settlement(toSuccess(result)), run.signal);
-        run.isCompleted = true;
-      },
-    };
-  }
+  private readonly complete: Complete = async (run, db, result) => {
+    if (!this.running.has(run)) throw new ClaimLost(run.claimId);
+    await this.settler.settleWithin(db, run.settlement(toSuccess(result)), run.signal);
+  };
 
   /** Ends the attempt when its handler takes too long, whatever that goes on to do. */
-  private limit(run: Run): NodeJS.Timeout | undefined {
-    const handler = this.context.handlers.get(run.job.entrypoint);
-    if (handler?.timeout === undefined) return undefined;
+  private limit(run: Run, handler: Handler): NodeJS.Timeout | undefined {
+    if (handler.timeout === undefined) return undefined;
     const timeout = new JobTimeout(handler.timeout);
     return setTimeout(() => {
       run.abort(timeout);

@@ -5,37 +5,38 @@ import { ManagerError } from '../domain/errors.js';
 import { openTransaction, type ManagerOwner } from '../sql/manager.js';
 import type { JobContext } from './job-context.js';
 
-export interface HandlerContextParts {
-  readonly control: JobControl;
+/** What all attempts of one handler share. */
+export interface HandlerGround {
   readonly logger: LoggerService;
   readonly owner: ManagerOwner;
-  readonly manager?: EntityManager;
 }
 
 /** The context of one attempt. */
 export class HandlerContext implements JobContext {
   readonly claimId: string;
   readonly logger: LoggerService;
-  readonly #parts: HandlerContextParts;
+  readonly #control: JobControl;
+  readonly #owner: ManagerOwner;
+  readonly #manager: EntityManager | undefined;
 
-  constructor(parts: HandlerContextParts) {
-    this.claimId = parts.control.claimId;
-    this.logger = parts.logger;
-    this.#parts = parts;
+  constructor(control: JobControl, { logger, owner }: HandlerGround, manager?: EntityManager) {
+    this.claimId = control.claimId;
+    this.logger = logger;
+    this.#control = control;
+    this.#owner = owner;
+    this.#manager = manager;
   }
 
   get signal(): AbortSignal {
-    return this.#parts.control.signal;
+    return this.#control.signal;
   }
 
   get manager(): EntityManager {
-    const { manager } = this.#parts;
-    if (manager !== undefined) return manager;
+    if (this.#manager !== undefined) return this.#manager;
     throw new ManagerError('context.manager is there with @Entrypoint(name, { transactional: true }) only');
   }
 
   async completeWith(manager: EntityManager, result?: unknown): Promise<void> {
-    const { control, owner } = this.#parts;
-    await control.complete(await openTransaction(manager, owner), result);
+    await this.#control.complete(await openTransaction(manager, this.#owner), result);
   }
 }

@@ -2,13 +2,13 @@ import { Logger } from '@nestjs/common';
 import { ContextIdFactory, ModuleRef } from '@nestjs/core';
 import type { QueryRunner } from 'typeorm';
 import { isObservable, lastValueFrom } from 'rxjs';
-import type { Handler } from '../claimer/worker-context.js';
+import type { Handler, JobControl } from '../claimer/worker-context.js';
 import { ClaimLost, InvalidEntrypointError, JobTimeout } from '../domain/errors.js';
 import type { Job } from '../domain/job.js';
 import type { ManagerOwner } from '../sql/manager.js';
 import { resolveRun, type RunPolicy } from '../options.js';
 import type { FoundEntrypoint } from './entrypoint.explorer.js';
-import { HandlerContext, type HandlerContextParts } from './handler-context.js';
+import { HandlerContext, type HandlerGround } from './handler-context.js';
 import type { JobContext } from './job-context.js';
 
 type Instance = Record<string, (job: Job, context: JobContext) => unknown>;
@@ -16,35 +16,51 @@ type Instance = Record<string, (job: Job, context: JobContext) => unknown>;
 /** Makes what a worker calls from a method that was found. */
 export function createHandler(found: FoundEntrypoint, defaults: RunPolicy, owner: ManagerOwner): Handler {
   const { name, options } = found;
-  const logger = new Logger(name);
+  const ground = { logger: new Logger(name), owner };
   const call = caller(found);
   const run: Handler['run'] =
     options.transactional === true
-      ? (job, control) => runInTransaction(call, job, { control, logger, owner })
-      : (job, control) => call(job, new HandlerContext({ control, logger, owner }));
+      ? (job, control) => runInTransaction(call, job, { control, ground })
+      : (job, control) => call(job, new HandlerContext(control, ground));
   return { entrypoint: name, ...resolveRun(options, defaults), run };
 }
 
-type Call = (job: Job, context: JobContext) => Promise<unknown>;
+type Call = (job: Job, context: JobContext) => unknown;
 
 function caller(found: FoundEntrypoint): Call {
   const instanceFor = instanceSource(found);
-  return async (job, context) => {
-    const instance = await instanceFor(job);
-    const result: unknown = await methodOf(instance, found).call(instance, job, context);
-    return isObservable(result) ? lastValueFrom(result, { defaultValue: undefined }) : result;
+  const callOn = (instance: Instance, job: Job, context: JobContext): unknown => {
+    const result = methodOf(instance, found).call(instance, job, context);
+    return isThenable(result) ? result.then(valueOf) : valueOf(result);
+  };
+  return (job, context) => {
+    const instance = instanceFor(job);
+    return isThenable(instance) ? instance.then((own) => callOn(own, job, context)) : callOn(instance, job, context);
   };
 }
 
+function isThenable<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
+  return typeof (value as { then?: unknown } | undefined | null)?.then === 'function';
+}
+
+function valueOf(result: unknown): unknown {
+  return isObservable(result) ? lastValueFrom(result, { defaultValue: undefined }) : result;
+}
+
+interface Surroundings {
+  readonly control: JobControl;
+  readonly ground: HandlerGround;
+}
+
 // The end of the attempt is the last statement, so that the job's row is locked for a moment only.
-async function runInTransaction(call: Call, job: Job, parts: HandlerContextParts): Promise<unknown> {
-  const runner = parts.owner.dataSource.createQueryRunner();
-  const { signal } = parts.control;
+async function runInTransaction(call: Call, job: Job, { control, ground }: Surroundings): Promise<unknown> {
+  const runner = ground.owner.dataSource.createQueryRunner();
+  const { signal } = control;
   const onAbort = () => void giveUp(runner, signal.reason);
   signal.addEventListener('abort', onAbort);
   try {
     await runner.startTransaction();
-    const context = new HandlerContext({ ...parts, manager: runner.manager });
+    const context = new HandlerContext(control, ground, runner.manager);
     const result = await call(job, context);
     await context.completeWith(runner.manager, result);
     await runner.commitTransaction();

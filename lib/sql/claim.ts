@@ -42,7 +42,7 @@ const claimSql = (wait: 'ready' | 'alone', condition = '') =>
   statement(
     (names) => `
     with wanted as materialized (
-      select * from unnest($1::text[], $2::int[], $7::text[]) as wanted(name, max_attempts, on_failure)
+      select * from unnest($1::text[], $2::int[], $7::text[]) with ordinality as wanted(name, max_attempts, on_failure, position)
       where not exists (
         select from ${names.entrypoint} as entrypoint where entrypoint.name = wanted.name and paused_at is not null)),
     candidate as materialized (
@@ -65,14 +65,14 @@ const claimSql = (wait: 'ready' | 'alone', condition = '') =>
         max_attempts = coalesce(job.max_attempts, wanted.max_attempts), on_failure = wanted.on_failure
       from wanted
       where job.id = any(array(select id from locked)) and wanted.name = job.entrypoint
-      returning job.id, job.entrypoint, job.attempt, job.max_attempts, job.priority, job.payload, job.headers, job.dedupe_key,
+      returning wanted.position, job.id, job.attempt, job.max_attempts, job.priority, job.payload, job.headers, job.dedupe_key,
         job.losses, job.created_at, job.run_at),
     claim as (
       insert into ${names.claim} (claim_id, heartbeat_at, job_ids, worker, company)
       select $4::uuid, clock_timestamp(), array_agg(id order by id), $5::text, $8::boolean
       from claimed having count(*) > 0)
     select (select count(*) from candidate where (select count(*) from claimed) < $3::int) as candidates,
-      claimed.id, claimed.entrypoint, claimed.attempt, claimed.max_attempts, claimed.priority,
+      claimed.id, claimed.position, claimed.attempt, claimed.max_attempts, claimed.priority,
       claimed.payload, claimed.headers, claimed.dedupe_key, claimed.losses,
       ${milliseconds('claimed.created_at')} as created_at, ${milliseconds('claimed.run_at')} as run_at
     from (values (1)) as always(one) left join claimed on true
@@ -105,16 +105,16 @@ async function claim(db: Database, sql: string, request: ClaimRequest): Promise<
     request.entrypoints.map(({ onFailure }) => onFailure),
     request.company,
   ]);
-  const jobs = rows.filter((row) => row['id'] !== null).map((row) => toClaimedJob(row, request.claimId));
+  const jobs = rows.filter((row) => row['id'] !== null).map((row) => toClaimedJob(row, request));
   const candidates = rows[0] === undefined ? 0 : integerOf(rows[0], 'candidates');
   return { jobs, crowded: jobs.length < request.limit && candidates > jobs.length };
 }
 
-function toClaimedJob(row: Row, claimId: string): ClaimedJob {
+function toClaimedJob(row: Row, { claimId, entrypoints }: ClaimRequest): ClaimedJob {
   return {
     id: text(row, 'id'),
     claimId,
-    entrypoint: text(row, 'entrypoint'),
+    entrypoint: entrypoints[integerOf(row, 'position') - 1]?.name ?? '',
     attempt: integerOf(row, 'attempt'),
     maxAttempts: integerOf(row, 'max_attempts'),
     priority: integerOf(row, 'priority'),

@@ -30,13 +30,14 @@ const outcome = `
 // Each job is looked up by its id: of a join, or of an `exists`, the planner reads the whole table, as long as that is not large.
 const settled = ({ job }: Names) => `
     input as materialized (
-      select id, claim_id, coalesce(outcome, 'successful') as outcome, delay, is_free, error, stack, result, duration
+      select id, ($16::uuid[])[claim] as claim_id, coalesce(outcome, 'successful') as outcome,
+        delay, is_free, error, stack, result, duration
       from unnest(
-          $1::bigint[], $2::uuid[], $3::text[], $4::float8[], $5::boolean[], $6::text[], $7::text[], $8::json[], $9::float8[])
-        as input(id, claim_id, outcome, delay, is_free, error, stack, result, duration)),
+          $1::bigint[], $2::int[], $3::text[], $4::float8[], $5::boolean[], $6::text[], $7::text[], $8::json[], $9::float8[])
+        as input(id, claim, outcome, delay, is_free, error, stack, result, duration)),
     mine as materialized (
       select id, claim_id, entrypoint, attempt, awaited, cancel_requested, on_failure from ${job}
-      where id = any($1::bigint[]) and claim_id = any($2::uuid[]) and status = 'picked'
+      where id = any($1::bigint[]) and claim_id = any($16::uuid[]) and status = 'picked'
       for update skip locked),
     settled as materialized (
       select job.id, job.entrypoint, job.attempt, job.awaited, input.outcome as wanted,
@@ -121,17 +122,20 @@ export async function settleJobs(
   settlements: readonly Settlement[],
   { worker, notify, logSuccess = true, ended = [] }: SettleContext,
 ): Promise<SettleAnswer> {
+  const claims = new Map<string, number>();
+  for (const { claimId } of settlements) if (!claims.has(claimId)) claims.set(claimId, claims.size + 1);
   const rows = await db.query(settleSql(names), [
     arrayLiteral(settlements.map(({ id }) => id)),
-    arrayLiteral(settlements.map(({ claimId }) => claimId)),
+    arrayLiteral(settlements.map(({ claimId }) => claims.get(claimId) ?? 0)),
     ...columnsOf(settlements),
-    arrayLiteral(settlements.map(({ duration }) => duration)),
+    arrayLiteral(settlements.map(({ duration }) => Math.round(duration * 1_000) / 1_000)),
     worker,
     names.channel,
     notify,
     names.endChannel,
     logSuccess,
     arrayLiteral(ended),
+    arrayLiteral([...claims.keys()]),
   ]);
   const exceptions = rows.filter(({ outcome }) => outcome !== 'reaped');
   const reaped = rows.filter(({ outcome }) => outcome === 'reaped').map((row) => text(row, 'claim_id'));
