@@ -33,7 +33,13 @@ function readArguments() {
   if (unknown.length > 0) {
     throw new Error(`--only knows no ${unknown.join(', ')}. It takes some of ${plan.map(({ id }) => id).join(',')}`);
   }
-  return { quick: quick === true, groups: withRuns(plan.filter(({ id }) => wanted.includes(id)), runs?.split(',')) };
+  return {
+    quick: quick === true,
+    groups: withRuns(
+      plan.filter(({ id }) => wanted.includes(id)),
+      runs?.split(','),
+    ),
+  };
 }
 
 function withRuns(groups: readonly Group[], wanted: readonly string[] | undefined): Group[] {
