@@ -19,7 +19,7 @@ export interface Sizes {
   readonly strategyRounds: number;
   readonly strategyJobs: number;
   readonly strategyClaimers: readonly number[];
-  /** After so long a silent claimer is taken for dead. */
+  /** After so long a claimer is taken for dead, where its recovery is measured. */
   readonly lease: number;
 }
 
@@ -41,7 +41,7 @@ export const FULL: Sizes = {
   strategyRounds: 3,
   strategyJobs: 50_000,
   strategyClaimers: [1, 2, 4, 8, 16, 32],
-  lease: 5_000,
+  lease: 3_000,
 };
 
 /** In about five minutes. */

@@ -3,7 +3,10 @@ import type { Sizes } from './sizes.js';
 
 const BATCH = 50;
 const PROCESSES = 8;
+const RECOVERING_PROCESSES = 4;
 const WARM_UP = 500;
+/** Where nobody dies. */
+const LONG_LEASE = 30_000;
 /** Leases after which what is still stuck is taken for lost. */
 const PATIENCE = 2;
 
@@ -16,7 +19,7 @@ const STRATEGIES = {
 
 type StrategyName = keyof typeof STRATEGIES;
 
-function contestant(strategy: StrategyName, label: string, { lease }: Sizes): Contestant {
+function contestant(strategy: StrategyName, label: string, lease: number): Contestant {
   return { label, system: 'strategy', options: { strategy, batch: BATCH, lease }, backend: 'postgres' };
 }
 
@@ -29,7 +32,7 @@ export function strategies(sizes: Sizes): Group {
   ];
   const fleet = (strategy: StrategyName, claimers: number): RunSpec => ({
     scenario: 'strategies',
-    contestant: contestant(strategy, `${claimers} × ${STRATEGIES[strategy]}`, sizes),
+    contestant: contestant(strategy, `${claimers} × ${STRATEGIES[strategy]}`, LONG_LEASE),
     parameters: {
       jobs: sizes.strategyJobs,
       warmUp: WARM_UP,
@@ -54,8 +57,15 @@ export function recovery(sizes: Sizes): Group {
   ];
   const loss = (strategy: StrategyName, label: string, coordinators: number, ofCoordinator: 0 | 1): RunSpec => ({
     scenario: 'recovery',
-    contestant: contestant(strategy, label, sizes),
-    parameters: { jobs: BATCH, processes: PROCESSES, lease: sizes.lease, patience, coordinators, ofCoordinator },
+    contestant: contestant(strategy, label, sizes.lease),
+    parameters: {
+      jobs: BATCH,
+      processes: RECOVERING_PROCESSES,
+      lease: sizes.lease,
+      patience,
+      coordinators,
+      ofCoordinator,
+    },
   });
   const runs = {
     skipLocked: loss('skipLocked', STRATEGIES.skipLocked, 0, 0),

@@ -17,6 +17,8 @@ export const contention: Scenario = async (ground) => {
   await settleDown(ground);
   const { duration, counts } = await drainWith(ground, fleet);
   await fleet.close();
+  const sum = counts.reduce((a, b) => a + b, 0);
+  if (sum !== jobs) throw new Error(`${jobs} jobs were run ${sum} times`);
   const shares = counts.map((count) => (count / jobs) * claimers);
   return { rate: (jobs / duration) * 1_000, leastShare: Math.min(...shares), greatestShare: Math.max(...shares) };
 };

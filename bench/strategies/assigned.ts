@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Client } from 'pg';
 import { type ClaimedJob, type Strategy, type StrategyDefinition } from './strategy.js';
 
-/** For what it is assigned and for what it has ended. */
+/** Where a claimer says that it could have more. */
 export const FREED_CHANNEL = 'freed';
 export const channelOf = (claimerId: string) => `claimer_${claimerId}`;
 
@@ -53,8 +53,9 @@ class AssignedStrategy implements Strategy {
     await this.client.query(TELL);
   }
 
-  beat(): Promise<unknown> {
-    return this.client.query({ ...BEAT, values: [this.claimerId] });
+  async beat(): Promise<void> {
+    await this.client.query({ ...BEAT, values: [this.claimerId] });
+    await this.client.query(TELL); // the coordinator may not know it yet
   }
 
   /** The coordinator does it. */

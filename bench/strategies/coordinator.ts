@@ -52,7 +52,7 @@ export class Coordinator {
     await this.client.query('select pg_advisory_lock($1::int)', [LOCK_KEY]);
     this.client.on('notification', () => this.bell.ring());
     await this.client.query(`listen ${JOB_CHANNEL}; listen ${FREED_CHANNEL}`);
-    for (let lookedAt = -Infinity; !this.bell.stopped; ) {
+    for (let lookedAt = -Infinity; !this.bell.stopped;) {
       if (performance.now() - lookedAt >= poll) {
         lookedAt = performance.now();
         await this.client.query({ ...RECOVER, values: [lease] });

@@ -83,7 +83,8 @@ class StrategySystem implements System {
   }
 
   async isDrained(): Promise<boolean> {
-    const { rowCount } = await this.pool.query('select from job limit 1');
+    // By the index, which remembers the dead: reading the table from its beginning would slow down what is measured.
+    const { rowCount } = await this.pool.query('select from job order by id limit 1');
     return rowCount === 0;
   }
 
