@@ -1,4 +1,4 @@
-// `npm run bench`, in full; `npm run bench -- --quick`, in five minutes; `npm run bench -- --only drain,latency`, a part;
+// `npm run bench`, in full; `npm run bench -- --quick`, in seven minutes; `npm run bench -- --only drain,latency`, a part;
 // `npm run bench -- --runs pgqueue,bare`, those runs of each group.
 import { mkdir, writeFile } from 'node:fs/promises';
 import { availableParallelism, cpus } from 'node:os';

@@ -39,12 +39,12 @@ export const FULL: Sizes = {
   pinnedFor: 600_000,
   contention: 300_000,
   strategyRounds: 3,
-  strategyJobs: 50_000,
+  strategyJobs: 100_000,
   strategyClaimers: [1, 2, 4, 8, 16, 32],
   lease: 3_000,
 };
 
-/** In about five minutes. */
+/** In about seven minutes. */
 export const QUICK: Sizes = {
   rounds: 3,
   drain: 20_000,

@@ -2,8 +2,8 @@ import { CLAIM_TABLE, LeaseStrategy } from './lease.js';
 import type { StrategyDefinition } from './strategy.js';
 
 /**
- * Claimers queue up behind the first row that they all want. What it is waited for is the claim only, which commits before its
- * jobs run: were the transaction open until they have ended, one batch would run at a time.
+ * Claimers queue up behind the first row that they all want. They wait for the end of a claim, not for that of its jobs: were
+ * its transaction open until those have ended, one batch would run at a time.
  */
 export const blocking: StrategyDefinition = {
   tables: CLAIM_TABLE,
