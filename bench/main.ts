@@ -1,4 +1,4 @@
-// `npm run bench`, in full; `npm run bench -- --quick`, in five minutes; `npm run bench -- --only drain,latency`, a part;
+// `npm run bench`, in full; `npm run bench -- --quick`, in seven minutes; `npm run bench -- --only drain,latency`, a part;
 // `npm run bench -- --runs pgqueue,bare`, those runs of each group.
 import { mkdir, writeFile } from 'node:fs/promises';
 import { availableParallelism, cpus } from 'node:os';
@@ -33,7 +33,13 @@ function readArguments() {
   if (unknown.length > 0) {
     throw new Error(`--only knows no ${unknown.join(', ')}. It takes some of ${plan.map(({ id }) => id).join(',')}`);
   }
-  return { quick: quick === true, groups: withRuns(plan.filter(({ id }) => wanted.includes(id)), runs?.split(',')) };
+  return {
+    quick: quick === true,
+    groups: withRuns(
+      plan.filter(({ id }) => wanted.includes(id)),
+      runs?.split(','),
+    ),
+  };
 }
 
 function withRuns(groups: readonly Group[], wanted: readonly string[] | undefined): Group[] {

@@ -2,6 +2,7 @@ import type { GrowthCase } from '../scenarios/growth.js';
 import { CONTESTANTS, type ContestantName } from './contestants.js';
 import type { Group, Metric, RunSpec } from './run-spec.js';
 import type { Sizes } from './sizes.js';
+import { recovery, strategies } from './strategies.js';
 
 const RATE: Metric = { key: 'rate', title: 'jobs/s', better: 'more' };
 const WARM_UP = 3_000;
@@ -22,7 +23,7 @@ export function planOf(sizes: Sizes): readonly Group[] {
     idles(sizes),
     growth(sizes),
     pinned(sizes),
-  ].concat(names(sizes), contention(sizes));
+  ].concat(names(sizes), contention(sizes), strategies(sizes), recovery(sizes));
 }
 
 type Parameters = RunSpec['parameters'];

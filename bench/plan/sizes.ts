@@ -16,6 +16,11 @@ export interface Sizes {
   readonly running: number;
   readonly pinnedFor: number;
   readonly contention: number;
+  readonly strategyRounds: number;
+  readonly strategyJobs: number;
+  readonly strategyClaimers: readonly number[];
+  /** After so long a claimer is taken for dead, where its recovery is measured. */
+  readonly lease: number;
 }
 
 export const FULL: Sizes = {
@@ -33,9 +38,13 @@ export const FULL: Sizes = {
   running: 10_000,
   pinnedFor: 600_000,
   contention: 300_000,
+  strategyRounds: 3,
+  strategyJobs: 100_000,
+  strategyClaimers: [1, 2, 4, 8, 16, 32],
+  lease: 3_000,
 };
 
-/** In about five minutes. */
+/** In about seven minutes. */
 export const QUICK: Sizes = {
   rounds: 3,
   drain: 20_000,
@@ -51,4 +60,8 @@ export const QUICK: Sizes = {
   running: 2_000,
   pinnedFor: 5_000,
   contention: 20_000,
+  strategyRounds: 1,
+  strategyJobs: 16_000,
+  strategyClaimers: [1, 8, 32],
+  lease: 1_000,
 };

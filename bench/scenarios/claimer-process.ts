@@ -1,10 +1,11 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { createSystem } from '../systems/index.js';
-import type { Ground } from './scenario.js';
+import type { Contestant } from '../plan/run-spec.js';
 
 /** What the processes of claimers are told, and what they answer to it. */
-type Order = { readonly type: 'start' } | { readonly type: 'stop' } | { readonly type: 'close' };
+type Order =
+  { readonly type: 'start' } | { readonly type: 'count' } | { readonly type: 'stop' } | { readonly type: 'close' };
 
 interface Setting {
   readonly system: string;
@@ -13,15 +14,23 @@ interface Setting {
   readonly claimers: number;
 }
 
+export type Fleet = Awaited<ReturnType<typeof startClaimers>>;
+
 /** Starts processes with some workers in each; all of them know each other only through the database. */
-export async function startClaimers({ spec, url }: Ground, processes: number, claimers: number) {
-  const { system, options } = spec.contestant;
+export async function startClaimers(
+  url: string,
+  { system, options }: Pick<Contestant, 'system' | 'options'>,
+  processes: number,
+  claimers: number,
+) {
   const setting: Setting = { system, options, url, claimers };
   const children = Array.from({ length: processes }, () => fork(__filename, [JSON.stringify(setting)]));
   await Promise.all(children.map(answerOf));
   const tell = (type: Order['type']) => Promise.all(children.map((child) => ask(child, { type })));
   return {
     start: () => tell('start'),
+    /** Resolves with the jobs of each claimer since its start, so far. */
+    count: async () => (await tell('count')).flat(),
     /** Resolves with the jobs of each claimer since its start. */
     stop: async () => (await tell('stop')).flat(),
     close: async () => {
@@ -29,6 +38,8 @@ export async function startClaimers({ spec, url }: Ground, processes: number, cl
       await tell('close');
       await Promise.all(exits);
     },
+    /** Without a word to them. */
+    signal: (signal: NodeJS.Signals) => children.forEach((child) => child.kill(signal)),
   };
 }
 
@@ -65,6 +76,7 @@ async function runClaimers({ system, options, url, claimers }: Setting): Promise
         systems.map((each, nth) => each.startWorker(() => (counts[nth] = (counts[nth] ?? 0) + 1))),
       );
     },
+    count: () => Promise.resolve(),
     stop: () => Promise.all(stops.map((stop) => stop())),
     close: () => Promise.all(systems.map((each) => each.close())),
   };

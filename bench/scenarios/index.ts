@@ -5,9 +5,18 @@ import { enqueue } from './enqueue.js';
 import { growth } from './growth.js';
 import { idle } from './idle.js';
 import { latency } from './latency.js';
+import { recovery } from './recovery.js';
 import type { Scenario } from './scenario.js';
+import { strategies } from './strategies.js';
 
-export const SCENARIOS = { drain, enqueue, bulk, latency, idle, growth, contention } as const satisfies Record<
-  string,
-  Scenario
->;
+export const SCENARIOS = {
+  drain,
+  enqueue,
+  bulk,
+  latency,
+  idle,
+  growth,
+  contention,
+  strategies,
+  recovery,
+} as const satisfies Record<string, Scenario>;

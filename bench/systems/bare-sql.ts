@@ -1,5 +1,5 @@
 import { Client, Pool, type PoolClient } from 'pg';
-import { deferred } from '../deferred.js';
+import { Bell } from '../bell.js';
 import { type BenchJob, type CreateSystem, NOOP, PAYLOAD, type System } from './system.js';
 
 export interface BareSqlOptions {
@@ -105,27 +105,6 @@ class BareSqlSystem implements System {
 
   close(): Promise<void> {
     return this.pool.end();
-  }
-}
-
-class Bell {
-  rings = 0;
-  stopped = false;
-  private ringing = deferred<undefined>();
-
-  get next(): Promise<undefined> {
-    return this.ringing.promise;
-  }
-
-  ring(): void {
-    this.rings++;
-    this.ringing.resolve(undefined);
-    this.ringing = deferred();
-  }
-
-  stop(): void {
-    this.stopped = true;
-    this.ring();
   }
 }
 

@@ -11,6 +11,7 @@ const ADAPTERS: Record<string, () => Promise<unknown>> = {
   'pg-boss': () => import('./pg-boss.js'),
   bullmq: () => import('./bullmq.js'),
   'bare-sql': () => import('./bare-sql.js'),
+  strategy: () => import('./strategy.js'),
 };
 
 export async function createSystem(name: string, url: string, options: object): Promise<System> {
