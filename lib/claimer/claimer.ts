@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { claimAlone, claimJobs, type ClaimRequest, type ClaimResult } from '../sql/claim.js';
+import { claimAlone, claimBehind, claimJobs, type ClaimRequest, type ClaimResult, type Place } from '../sql/claim.js';
 import { Backoff } from '../waiting/backoff.js';
 import type { Bell } from '../waiting/bell.js';
 import type { ClaimBook } from './claim-book.js';
 import type { Dispatcher } from './dispatcher.js';
+import { Frontier } from './frontier.js';
 import { Isolation } from './isolation.js';
 import { Lookout, type LookoutListener } from './lookout.js';
 import { reportError } from './report-error.js';
@@ -31,6 +32,7 @@ export class Claimer {
   private window = NARROWEST_WINDOW;
   /** The last claim has seen the last job that was due. */
   private isDry = false;
+  private readonly frontier = new Frontier();
   private readonly isolation: Isolation;
   readonly lookout: Lookout;
   private loop: Promise<void> | undefined;
@@ -77,7 +79,7 @@ export class Claimer {
       if (isIdle) await settled();
       this.lookout.want();
       const turn = await this.claimOnce(signal);
-      if (turn === 'nothing' && isIdle) return;
+      if (turn === 'nothing' && isIdle && !this.lookAtHead()) return;
       if (turn !== 'again') await this.waitForSlot(this.context.options.pollInterval, signal);
     }
   }
@@ -98,25 +100,56 @@ export class Claimer {
   private async turn(signal: AbortSignal): Promise<void> {
     const turn = await this.claimOnce(signal);
     // A slot that becomes free is no reason to claim again: the last claim has seen the last job that was due.
-    if (turn !== 'again') await this.wakeUp.wait(this.lookout.wait, signal);
+    if (turn !== 'again') await this.wakeUp.wait(Math.min(this.lookout.wait, this.frontier.rest), signal);
   }
 
   /** Waits when it can't claim yet. */
   private async claimOnce(signal: AbortSignal): Promise<Turn> {
     if (this.dispatcher.wanted === 0) return this.waitForSlot(this.context.options.pollInterval, signal);
-    if (this.wakeUp.take()) this.isDry = false;
+    if (this.wakeUp.take()) {
+      this.isDry = false;
+      this.frontier.hurry();
+    }
+    if (this.frontier.rest === 0) this.lookAtHead();
     if (this.lookout.isDue && (await this.lookout.look())) this.isDry = false;
     if (this.isolation.standstill(performance.now()) > 0) return this.claimAlone(signal);
     if (this.isDry) return this.turnToSuspects();
+    const place = this.frontier.behind;
+    return place === undefined ? this.claimMostUrgent(signal) : this.claimBehind(place);
+  }
+
+  private async claimMostUrgent(signal: AbortSignal): Promise<Turn> {
     const limit = this.dispatcher.wanted;
-    const { jobs, crowded } = await this.claim(limit);
+    const { jobs, crowded, took } = await this.claim(limit);
     if (crowded) return this.makeWay(signal);
     this.window = Math.max(this.window / 2, NARROWEST_WINDOW);
     this.crowded.reset();
-    if (jobs.length === limit) return 'again';
+    if (jobs.length === limit) {
+      this.frontier.begin(jobs, took);
+      return 'again';
+    }
     this.isDry = true;
     if (jobs.length > 0) return 'short';
     return this.turnToSuspects();
+  }
+
+  private async claimBehind(place: Place): Promise<Turn> {
+    const limit = this.dispatcher.wanted;
+    const { jobs } = await this.claim(limit, (db, names, request) => claimBehind(db, names, request, place));
+    if (jobs.length === limit) {
+      this.frontier.advance(jobs);
+      return 'again';
+    }
+    if (this.frontier.hurry()) return 'again';
+    this.isDry = true;
+    return jobs.length > 0 ? 'short' : 'nothing';
+  }
+
+  /** Returns whether that was put off. */
+  private lookAtHead(): boolean {
+    const wasPutOff = this.frontier.forget();
+    if (wasPutOff) this.isDry = false;
+    return wasPutOff;
   }
 
   private turnToSuspects(): Turn {

@@ -29,6 +29,15 @@ export interface ClaimResult {
   readonly jobs: ClaimedJob[];
   /** Whether it came short while rivals held some of what it looked at. */
   readonly crowded: boolean;
+  /** Milliseconds of the server. */
+  readonly took: number;
+}
+
+/** Where the jobs of one entrypoint and priority begin that lie behind an id. */
+export interface Place {
+  readonly entrypoint: string;
+  readonly priority: number;
+  readonly after: string;
 }
 
 /**
@@ -36,29 +45,44 @@ export interface ClaimResult {
  * and a lateral that locks by name would lock `limit` rows of each name.
  * The state is looked at again in a `case`, which doesn't imply the predicate of job_ready: with it, statistics of an emptier
  * table make the planner walk that whole index for each candidate.
- * `any(array(…))` is evaluated once; `in (select … for update skip locked)` can be planned to lock more rows than its limit.
  */
-const claimSql = (wait: 'ready' | 'alone', condition = '') =>
-  statement(
-    (names) => `
-    with wanted as materialized (
-      select * from unnest($1::text[], $2::int[], $7::text[]) with ordinality as wanted(name, max_attempts, on_failure, position)
-      where not exists (
-        select from ${names.entrypoint} as entrypoint where entrypoint.name = wanted.name and paused_at is not null)),
+const lockMostUrgent =
+  (wait: 'ready' | 'alone', condition = '') =>
+  ({ job }: Names) => `
     candidate as materialized (
       select ready.id, ready.priority
       from wanted cross join lateral (
-        select id, priority from ${names.job}
+        select id, priority from ${job}
         where entrypoint = wanted.name and status = 'queued' and wait = '${wait}'${condition}
         order by priority desc, id limit $6::int) as ready
       order by ready.priority desc, ready.id limit $6::int),
     locked as materialized (
       select job.id
       from (select id from candidate order by priority desc, id) as candidate cross join lateral (
-        select id from ${names.job}
+        select id from ${job}
         where id = candidate.id and case status when 'queued' then wait = '${wait}' end
         for update skip locked) as job
-      limit $3::int),
+      limit $3::int)`;
+
+// What is dead is not looked at again, where a long transaction keeps it from being removed.
+const lockBehind = ({ job }: Names) => `
+    candidate as materialized (select where $6::int is null),
+    locked as materialized (
+      select id from ${job}
+      where entrypoint = (select name from wanted) and status = 'queued' and wait = 'ready'
+        and priority = $9::int and id > $10::bigint
+      order by id limit $3::int
+      for update skip locked)`;
+
+/** `any(array(…))` is evaluated once; `in (select … for update skip locked)` can be planned to lock more rows than its limit. */
+const claimSql = (locking: (names: Names) => string) =>
+  statement(
+    (names) => `
+    with wanted as materialized (
+      select * from unnest($1::text[], $2::int[], $7::text[]) with ordinality as wanted(name, max_attempts, on_failure, position)
+      where not exists (
+        select from ${names.entrypoint} as entrypoint where entrypoint.name = wanted.name and paused_at is not null)),
+    ${locking(names).trim()},
     claimed as (
       update ${names.job} as job
       set status = 'picked', claim_id = $4::uuid, attempt = job.attempt + 1,
@@ -72,6 +96,7 @@ const claimSql = (wait: 'ready' | 'alone', condition = '') =>
       select $4::uuid, clock_timestamp(), array_agg(id order by id), $5::text, $8::boolean
       from claimed having count(*) > 0)
     select (select count(*) from candidate where (select count(*) from claimed) < $3::int) as candidates,
+      (select ${milliseconds('clock_timestamp() - statement_timestamp()')}) as took,
       claimed.id, claimed.position, claimed.attempt, claimed.max_attempts, claimed.priority,
       claimed.payload, claimed.headers, claimed.dedupe_key, claimed.losses,
       ${milliseconds('claimed.created_at')} as created_at, ${milliseconds('claimed.run_at')} as run_at
@@ -79,14 +104,26 @@ const claimSql = (wait: 'ready' | 'alone', condition = '') =>
     order by claimed.priority desc, claimed.id`,
   );
 
-const claimReadySql = claimSql('ready');
+const claimReadySql = claimSql(lockMostUrgent('ready'));
+const claimBehindSql = claimSql(lockBehind);
 // Lost in company again and again, a job may be the cause or its victim. Strictly alone it becomes known.
 const STRICT_FROM = 2;
-const claimAloneSql = claimSql('alone', ` and (losses < ${STRICT_FROM} or not $8::boolean)`);
+const claimAloneSql = claimSql(lockMostUrgent('alone', ` and (losses < ${STRICT_FROM} or not $8::boolean)`));
 
 /** Wins up to `limit` due jobs and writes the claim that carries their heartbeat, in one statement. */
 export function claimJobs(db: Database, names: Names, request: ClaimRequest): Promise<ClaimResult> {
   return claim(db, claimReadySql(names), request);
+}
+
+/** As `claimJobs`, of one entrypoint and priority, and only behind an id. `crowded` is never known. */
+export function claimBehind(
+  db: Database,
+  names: Names,
+  request: ClaimRequest,
+  { entrypoint, priority, after }: Place,
+): Promise<ClaimResult> {
+  const entrypoints = request.entrypoints.filter(({ name }) => name === entrypoint);
+  return claim(db, claimBehindSql(names), { ...request, entrypoints }, [priority, after]);
 }
 
 /** As `claimJobs`, of the jobs that are to start alone; those that were lost twice only where nothing else runs. */
@@ -94,7 +131,12 @@ export function claimAlone(db: Database, names: Names, request: ClaimRequest): P
   return claim(db, claimAloneSql(names), request);
 }
 
-async function claim(db: Database, sql: string, request: ClaimRequest): Promise<ClaimResult> {
+async function claim(
+  db: Database,
+  sql: string,
+  request: ClaimRequest,
+  place: readonly unknown[] = [],
+): Promise<ClaimResult> {
   const rows = await db.query(sql, [
     request.entrypoints.map(({ name }) => name),
     request.entrypoints.map(({ maxAttempts }) => maxAttempts),
@@ -104,10 +146,11 @@ async function claim(db: Database, sql: string, request: ClaimRequest): Promise<
     request.candidates,
     request.entrypoints.map(({ onFailure }) => onFailure),
     request.company,
+    ...place,
   ]);
   const jobs = rows.filter((row) => row['id'] !== null).map((row) => toClaimedJob(row, request));
-  const candidates = rows[0] === undefined ? 0 : integerOf(rows[0], 'candidates');
-  return { jobs, crowded: jobs.length < request.limit && candidates > jobs.length };
+  const { candidates = null, took = null } = rows[0] ?? {};
+  return { jobs, crowded: jobs.length < request.limit && Number(candidates) > jobs.length, took: Number(took) };
 }
 
 function toClaimedJob(row: Row, { claimId, entrypoints }: ClaimRequest): ClaimedJob {

@@ -52,13 +52,15 @@ export function poolDatabase(pool: () => Pool): Database {
  * be found out by itself.
  */
 export function ownDatabase(pool: Pool): Database {
-  const ask = (client: ClientBase): Database['query'] => async (text, values, limits) => {
-    const { isDirect, isReadCommitted } = await openSession(client, limits);
-    if (isDirect) return run(client, text, values, { ...limits, name: nameOf(text) });
-    return isReadCommitted
-      ? run(client, text, values, limits)
-      : inTransaction(client, (own) => own.query(text, values, limits));
-  };
+  const ask =
+    (client: ClientBase): Database['query'] =>
+    async (text, values, limits) => {
+      const { isDirect, isReadCommitted } = await openSession(client, limits);
+      if (isDirect) return run(client, text, values, { ...limits, name: nameOf(text) });
+      return isReadCommitted
+        ? run(client, text, values, limits)
+        : inTransaction(client, (own) => own.query(text, values, limits));
+    };
   const query: Database['query'] = async (...request) => {
     try {
       return await withClient(pool, (client) => ask(client)(...request));

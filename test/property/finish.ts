@@ -29,7 +29,8 @@ export async function finish(model: Model, real: Real): Promise<void> {
   const { jobs } = await act(claim, planClaim(model, EVERYTHING), model, real);
   const { claimId } = model.claims.at(-1) ?? { claimId: '' };
   const settlements = jobs.map(({ id }) => ({ id, claimId, outcome: { type: 'successful' } as const }));
-  if (jobs.length > 0) await act(settle, { settlements, worker: EVERYTHING.worker, reap: [claimId] }, model, real);
+  if (jobs.length > 0)
+    await act(settle, { settlements, worker: EVERYTHING.worker, ended: [], reap: [claimId] }, model, real);
   expect(model.state().jobs.filter(({ status }) => status !== 'failed')).toEqual([]);
   expect(model.state().claims).toEqual([]);
 }

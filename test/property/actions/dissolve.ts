@@ -30,9 +30,11 @@ export const dissolve: Action<number[], readonly string[], DissolvedJob[]> = {
   kinds: (_, answer) => answer.map(({ outcome }) => outcome),
 };
 
-/** Whether its worker had nothing else: one job is left, and no other claim of that worker has a row. */
+/** Whether its worker had nothing else: one job is left, and no other claim of that worker has any. */
 function isAlone(model: Model, { claimId, company, worker }: ModelClaim): boolean {
-  const others = model.keptClaims.filter((claim) => claim.worker === worker && claim.claimId !== claimId);
+  const others = model.keptClaims.filter(
+    (claim) => claim.worker === worker && claim.claimId !== claimId && model.jobsOf(claim.claimId).length > 0,
+  );
   return !company && others.length === 0 && model.jobsOf(claimId).length === 1;
 }
 

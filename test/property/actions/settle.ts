@@ -26,15 +26,22 @@ const anyPart = fc.record({
   some: fc.nat(7),
   outcomes: fc.array(anyOutcome, { minLength: 1, maxLength: 3 }),
 });
-const anySettle = fc.record({ parts: fc.array(anyPart, { minLength: 1, maxLength: 2 }), reap: fc.boolean() });
+/** `before`: claims that have ended are removed by the settle itself. */
+const anySettle = fc.record({
+  parts: fc.array(anyPart, { minLength: 1, maxLength: 2 }),
+  before: fc.boolean(),
+  reap: fc.boolean(),
+});
 
 interface Call {
   readonly settlements: readonly Pick<Settlement, 'id' | 'claimId' | 'outcome'>[];
   readonly worker: string;
+  readonly ended: readonly string[];
   readonly reap: readonly string[];
 }
 
 interface Answer {
+  readonly removed: readonly string[];
   readonly settled: readonly SettledJob[];
   readonly reaped: readonly string[];
 }
@@ -43,21 +50,32 @@ export const settle: Action<Chosen<typeof anySettle>, Call, Answer> = {
   name: 'settle',
   weight: 14,
   choices: anySettle,
-  plan: (model, { parts, reap }) => {
+  plan: (model, { parts, before, reap }) => {
     if (model.claims.length === 0) return undefined;
     const claims = new Map(parts.map((part) => [chosen(model.claims, part.claim)!, part]));
     const claimIds = [...claims.keys()].map(({ claimId }) => claimId);
     const settlements = [...claims].flatMap(([claim, part]) => settlementsOf(claim, part));
-    return { settlements, worker: [...claims.keys()][0]!.worker, reap: reap ? claimIds : [] };
+    const ended = model.keptClaims.filter(({ claimId }) => before && model.jobsOf(claimId).length === 0);
+    return {
+      settlements,
+      worker: [...claims.keys()][0]!.worker,
+      ended: ended.map(({ claimId }) => claimId),
+      reap: reap ? claimIds : [],
+    };
   },
-  perform: async ({ db }, { settlements, worker, reap }) => {
+  perform: async ({ db }, { settlements, worker, ended, reap }) => {
     const timed = settlements.map((settlement) => ({ ...settlement, duration: 1 }));
-    const { jobs: settled } = await settleJobs(db, names, timed, { worker, notify: true });
-    return { settled: byId(settled), reaped: (await reapClaims(db, names, reap)).toSorted() };
+    const { jobs: settled, reaped: removed } = await settleJobs(db, names, timed, { worker, notify: true, ended });
+    return {
+      settled: byId(settled),
+      removed: removed.toSorted(),
+      reaped: (await reapClaims(db, names, reap)).toSorted(),
+    };
   },
-  apply: (model, { settlements, worker, reap }) => {
+  apply: (model, { settlements, worker, ended, reap }) => {
+    const removed = reapAll(model, ended);
     const settled = settlements.flatMap((settlement) => settleJob(model, settlement, worker));
-    return { settled: byId(settled), reaped: reapAll(model, reap) };
+    return { settled: byId(settled), removed, reaped: reapAll(model, reap) };
   },
   kinds: ({ settlements }, { settled }) => [
     ...settled.map(({ outcome }) => outcome ?? 'locked'),
