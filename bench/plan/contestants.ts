@@ -7,6 +7,12 @@ const onPostgres = { backend: 'postgres' } as const;
 
 export const CONTESTANTS = {
   pgqueue: { label: 'nestjs-pgqueue', system: 'pgqueue', options: { worker: { concurrency: 500 } }, ...onPostgres },
+  pgqueueNothingKept: {
+    label: 'nestjs-pgqueue, no outcomes kept',
+    system: 'pgqueue',
+    options: { worker: { concurrency: 500 }, retention: { successful: 0 } },
+    ...onPostgres,
+  },
   pgqueueDefault: { label: 'nestjs-pgqueue, forRoot()', system: 'pgqueue', options: {}, ...onPostgres },
   graphile: {
     label: 'graphile-worker, local queue 500',
