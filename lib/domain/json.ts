@@ -68,6 +68,9 @@ function leastLength(value: unknown): number {
 
 // What toJSON() returns isn't known yet, and it is called once.
 function partsOf(value: unknown): readonly unknown[] {
-  if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value) || 'toJSON' in value) return [];
-  return (Array.isArray(value) ? value : Object.values(value)).slice(0, MOST_VALUES);
+  if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value) || 'toJSON' in value) return NOTHING;
+  const parts: readonly unknown[] = Array.isArray(value) ? value : Object.values(value);
+  return parts.length > MOST_VALUES ? parts.slice(0, MOST_VALUES) : parts;
 }
+
+const NOTHING: readonly unknown[] = [];

@@ -1,0 +1,63 @@
+import { LATER, quoteLiteral } from '../lib/sql/names.js';
+import { PgQueueMigration } from '../lib/sql/pg-queue-migration.js';
+
+const TYPES = 'text[], json[], json[], integer[], integer[], float8[], float8[], boolean';
+
+/** Old workers and producers may go on: what they call stays as it is. */
+export class BulkEnqueue extends PgQueueMigration {
+  readonly version = 5;
+
+  constructor(schema: string) {
+    super(schema, 'PgQueueBulkEnqueue', 1764720000000);
+  }
+
+  protected apply(): readonly string[] {
+    return [this.createEnqueuePlain()];
+  }
+
+  protected revert(): readonly string[] {
+    return [`drop function ${this.names.schema}.enqueue_plain(${TYPES})`];
+  }
+
+  // Jobs without a key, as enqueue_jobs inserts them, for the price of little more than the insert. Columns whose values are alike
+  // come as arrays of one element, or as null where they are the default; of payloads there are as many as jobs, and unnest pads the
+  // others with nulls. Ids rise in the order of the inserts.
+  private createEnqueuePlain(): string {
+    const { job, schema, channel } = this.names;
+    const body = `
+      #variable_conflict use_column
+      declare
+        at_once timestamptz := clock_timestamp();
+        due_by_default timestamptz := at_once + coalesce(delays[1], 0) * interval '1 ms';
+        first_entrypoint text := entrypoints[1];
+        first_priority integer := coalesce(priorities[1], 0);
+        ids bigint[];
+      begin
+        with inserted as (
+          insert into ${job} as job (entrypoint, payload, headers, priority, max_attempts, run_at, created_at, wait)
+          select coalesce(input.entrypoint, first_entrypoint), input.payload, input.headers,
+            coalesce(input.priority, first_priority), input.max_attempts, input.due_at, at_once,
+            case when input.due_at > at_once then 'later' else 'ready' end
+          from (
+            select *, coalesce(
+              timestamptz 'epoch' + input.run_at * interval '1 ms', at_once + input.delay * interval '1 ms',
+              due_by_default) as due_at
+            from unnest($1, $2, $3, $4, $5, $6, $7)
+              with ordinality as input(entrypoint, payload, headers, priority, max_attempts, delay, run_at, position)
+            order by input.position) as input
+          returning job.id)
+        select array_agg(inserted.id order by inserted.id) into ids from inserted;
+        if notify then
+          perform pg_notify(${quoteLiteral(channel)}, case
+            when exists (select from unnest($6, $7) as input(delay, run_at) where input.delay > 0 or input.run_at is not null)
+            then '${LATER}' else '' end);
+        end if;
+        return ids;
+      end`;
+    return `
+      create function ${schema}.enqueue_plain(
+        entrypoints text[], payloads json[], headers json[], priorities integer[], max_attempts integer[], delays float8[],
+        run_ats float8[], notify boolean) returns bigint[]
+      language plpgsql as ${quoteLiteral(body)}`;
+  }
+}
