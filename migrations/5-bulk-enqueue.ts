@@ -23,7 +23,7 @@ export class BulkEnqueue extends PgQueueMigration {
   // come as arrays of one element, or as null where they are the default; of payloads there are as many as jobs, and unnest pads the
   // others with nulls. Ids rise in the order of the inserts.
   private createEnqueuePlain(): string {
-    const { job, schema, channel } = this.names;
+    const { schema, channel } = this.names;
     const body = `
       #variable_conflict use_column
       declare
@@ -33,20 +33,12 @@ export class BulkEnqueue extends PgQueueMigration {
         first_priority integer := coalesce(priorities[1], 0);
         ids bigint[];
       begin
-        with inserted as (
-          insert into ${job} as job (entrypoint, payload, headers, priority, max_attempts, run_at, created_at, wait)
-          select coalesce(input.entrypoint, first_entrypoint), input.payload, input.headers,
-            coalesce(input.priority, first_priority), input.max_attempts, input.due_at, at_once,
-            case when input.due_at > at_once then 'later' else 'ready' end
-          from (
-            select *, coalesce(
-              timestamptz 'epoch' + input.run_at * interval '1 ms', at_once + input.delay * interval '1 ms',
-              due_by_default) as due_at
-            from unnest($1, $2, $3, $4, $5, $6, $7)
-              with ordinality as input(entrypoint, payload, headers, priority, max_attempts, delay, run_at, position)
-            order by input.position) as input
-          returning job.id)
-        select array_agg(inserted.id order by inserted.id) into ids from inserted;
+        ${this.insertInto('ids')};
+        if cardinality(ids) is distinct from cardinality(payloads) then
+          raise exception using errcode = '55000', message = format(
+            'Of %s jobs %s were inserted', cardinality(payloads), coalesce(cardinality(ids), 0)),
+            hint = 'A trigger on the table has left out the others. Nothing of the call is written.';
+        end if;
         if notify then
           perform pg_notify(${quoteLiteral(channel)}, case
             when exists (select from unnest($6, $7) as input(delay, run_at) where input.delay > 0 or input.run_at is not null)
@@ -59,5 +51,23 @@ export class BulkEnqueue extends PgQueueMigration {
         entrypoints text[], payloads json[], headers json[], priorities integer[], max_attempts integer[], delays float8[],
         run_ats float8[], notify boolean) returns bigint[]
       language plpgsql as ${quoteLiteral(body)}`;
+  }
+
+  private insertInto(variable: string): string {
+    return `
+        with inserted as (
+        insert into ${this.names.job} as job (entrypoint, payload, headers, priority, max_attempts, run_at, created_at, wait)
+        select coalesce(input.entrypoint, first_entrypoint), input.payload, input.headers,
+          coalesce(input.priority, first_priority), input.max_attempts, input.due_at, at_once,
+          case when input.due_at > at_once then 'later' else 'ready' end
+        from (
+          select *, coalesce(
+            timestamptz 'epoch' + input.run_at * interval '1 ms', at_once + input.delay * interval '1 ms',
+            due_by_default) as due_at
+          from unnest($1, $2, $3, $4, $5, $6, $7)
+            with ordinality as input(entrypoint, payload, headers, priority, max_attempts, delay, run_at, position)
+          order by input.position) as input
+        returning job.id)
+        select array_agg(inserted.id order by inserted.id) into ${variable} from inserted`;
   }
 }
