@@ -56,9 +56,18 @@ export function list<T>(item: Check<T>): Check<readonly T[]> {
     if (!Array.isArray(value)) throw new InvalidOptionError(option, value, 'an array');
     const checked: T[] = [];
     // map() would leave out holes.
-    for (let index = 0; index < value.length; index++) checked.push(item(value[index], `${option}[${index}]`));
+    for (let index = 0; index < value.length; index++) checked.push(checkItem(item, value[index], option, index));
     return checked;
   };
+}
+
+// Where it is is spelled out for what is wrong only: of many thousands that takes longer than to check them.
+function checkItem<T>(item: Check<T>, value: unknown, option: string, index: number): T {
+  try {
+    return item(value, '');
+  } catch {
+    return item(value, `${option}[${index}]`);
+  }
 }
 
 /** An object of known fields, each checked; `undefined` counts as not given. */

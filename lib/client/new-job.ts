@@ -77,14 +77,14 @@ function bytesOf(jobs: readonly NewJob[]): number {
 
 // Of its fields each is read once and by name, and nothing is made that isn't part of the result: there may be many thousand jobs.
 function toNewJob(entrypoint: unknown, payload: unknown, options: Given<EnqueueOptions>, where: string): NewJob {
-  const name = checkEntrypointName(entrypoint, `${where}.entrypoint`);
-  const priority = optional(checkPriority, options.priority, where, 'priority');
-  const delay = optional(checkDelay, options.delay, where, 'delay');
-  const runAt = optional(checkRunAt, options.runAt, where, 'runAt');
-  const headers = optional(object, options.headers, where, 'headers');
-  const dedupeKey = optional(checkDedupeKey, options.dedupeKey, where, 'dedupeKey');
-  const onConflict = optional(checkOnConflict, options.onConflict, where, 'onConflict');
-  const maxAttempts = optional(checkMaxAttempts, options.maxAttempts, where, 'maxAttempts');
+  const name = checkEntrypointName(entrypoint, where + '.entrypoint');
+  const priority = optional(checkPriority, options.priority, where, '.priority');
+  const delay = optional(checkDelay, options.delay, where, '.delay');
+  const runAt = optional(checkRunAt, options.runAt, where, '.runAt');
+  const headers = optional(object, options.headers, where, '.headers');
+  const dedupeKey = optional(checkDedupeKey, options.dedupeKey, where, '.dedupeKey');
+  const onConflict = optional(checkOnConflict, options.onConflict, where, '.onConflict');
+  const maxAttempts = optional(checkMaxAttempts, options.maxAttempts, where, '.maxAttempts');
   if (delay !== undefined && runAt !== undefined) {
     throw new InvalidOptionError(`${where}.delay`, delay, 'either delay or runAt, not both');
   }
@@ -104,8 +104,8 @@ function toNewJob(entrypoint: unknown, payload: unknown, options: Given<EnqueueO
   };
 }
 
-function optional<T>(checkValue: Check<T>, value: unknown, where: string, name: string): T | undefined {
-  return value === undefined ? undefined : checkValue(value, `${where}.${name}`);
+function optional<T>(checkValue: Check<T>, value: unknown, where: string, name: `.${string}`): T | undefined {
+  return value === undefined ? undefined : checkValue(value, where + name);
 }
 
 function headersToJson(headers: object, entrypoint: string): string {

@@ -49,14 +49,15 @@ const plainSql = statement(
 );
 
 async function insertPlain(db: Database, names: Names, jobs: readonly NewJob[], notify: boolean) {
+  const headers = eachOrNone(jobs, 'headers');
   const [row] = await db.query(plainSql(names), [
-    textArray(sharedOrEach(jobs.map(({ entrypoint }) => entrypoint))),
-    jsonArray(jobs.map(({ payload }) => payload)),
-    jobs.some(({ headers }) => headers !== null) ? jsonArray(jobs.map(({ headers }) => headers)) : null,
-    sharedOrEach(jobs.map(({ priority }) => priority)),
-    someOrNone(jobs.map(({ maxAttempts }) => maxAttempts)),
-    sharedOrEach(jobs.map(({ delay }) => delay)),
-    someOrNone(jobs.map(({ runAt }) => runAt)),
+    textArray(eachOrShared(jobs, 'entrypoint')),
+    jsonArray(column(jobs, 'payload')),
+    headers && jsonArray(headers),
+    eachOrShared(jobs, 'priority'),
+    eachOrNone(jobs, 'maxAttempts'),
+    eachOrShared(jobs, 'delay'),
+    eachOrNone(jobs, 'runAt'),
     notify,
   ]);
   if (row === undefined) throw new Error('The insert returned no ids');
@@ -64,13 +65,18 @@ async function insertPlain(db: Database, names: Names, jobs: readonly NewJob[], 
   return ids.map((id, index): InsertedJob => ({ id, outcome: 'inserted', index }));
 }
 
-// One value where it is that of all: writing and reading arrays is a large part of the work.
-function sharedOrEach<T>(values: readonly T[]): readonly T[] {
-  return values.every((value) => value === values[0]) ? values.slice(0, 1) : values;
+function column<K extends keyof NewJob>(jobs: readonly NewJob[], key: K): NewJob[K][] {
+  return jobs.map((job) => job[key]);
 }
 
-function someOrNone<T>(values: readonly (T | null)[]): readonly (T | null)[] | null {
-  return values.some((value) => value !== null) ? values : null;
+// One value where it is that of all: to write and to read arrays is a large part of the work.
+function eachOrShared<K extends keyof NewJob>(jobs: readonly NewJob[], key: K): NewJob[K][] {
+  const isShared = jobs.every((job) => job[key] === jobs[0]?.[key]);
+  return column(isShared ? jobs.slice(0, 1) : jobs, key);
+}
+
+function eachOrNone<K extends keyof NewJob>(jobs: readonly NewJob[], key: K): NewJob[K][] | null {
+  return jobs.every((job) => job[key] === null) ? null : column(jobs, key);
 }
 
 const keyedSql = statement(
@@ -82,17 +88,16 @@ const keyedSql = statement(
 );
 
 async function insertKeyed(db: Database, names: Names, jobs: readonly NewJob[], notify: boolean) {
-  const column = <K extends keyof NewJob>(key: K): NewJob[K][] => jobs.map((job) => job[key]);
   const rows = await db.query(keyedSql(names), [
-    textArray(column('entrypoint')),
-    jsonArray(column('payload')),
-    jsonArray(column('headers')),
-    column('priority'),
-    column('maxAttempts'),
-    column('delay'),
-    column('runAt'),
-    textArray(column('dedupeKey')),
-    column('onConflict'),
+    textArray(column(jobs, 'entrypoint')),
+    jsonArray(column(jobs, 'payload')),
+    jsonArray(column(jobs, 'headers')),
+    column(jobs, 'priority'),
+    column(jobs, 'maxAttempts'),
+    column(jobs, 'delay'),
+    column(jobs, 'runAt'),
+    textArray(column(jobs, 'dedupeKey')),
+    column(jobs, 'onConflict'),
     notify,
   ]);
   return rows.map((row): InsertedJob => ({
