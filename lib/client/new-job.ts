@@ -91,17 +91,32 @@ function toNewJob(entrypoint: unknown, payload: unknown, options: Given<EnqueueO
   if (onConflict !== undefined && dedupeKey === undefined) {
     throw new InvalidOptionError(`${where}.onConflict`, onConflict, 'a dedupeKey beside it');
   }
-  return {
-    entrypoint: name,
-    payload: payload === undefined ? null : toJson(payload, name, 'its payload'),
-    headers: headers === undefined ? null : headersToJson(headers, name),
-    priority: priority ?? 0,
-    maxAttempts: maxAttempts ?? null,
-    delay: delay ?? 0,
-    runAt: runAt?.getTime() ?? null,
-    dedupeKey: dedupeKey ?? null,
-    onConflict: onConflict ?? 'skip',
-  };
+  return new CheckedJob(
+    name,
+    payload === undefined ? null : toJson(payload, name, 'its payload'),
+    headers === undefined ? null : headersToJson(headers, name),
+    priority ?? 0,
+    maxAttempts ?? null,
+    delay ?? 0,
+    runAt?.getTime() ?? null,
+    dedupeKey ?? null,
+    onConflict ?? 'skip',
+  );
+}
+
+// A class, as V8 may come to make what a literal describes in the old generation, which a full collection has to free.
+class CheckedJob implements NewJob {
+  constructor(
+    readonly entrypoint: string,
+    readonly payload: string | null,
+    readonly headers: string | null,
+    readonly priority: number,
+    readonly maxAttempts: number | null,
+    readonly delay: number,
+    readonly runAt: number | null,
+    readonly dedupeKey: string | null,
+    readonly onConflict: ConflictPolicy,
+  ) {}
 }
 
 function optional<T>(checkValue: Check<T>, value: unknown, where: string, name: `.${string}`): T | undefined {
