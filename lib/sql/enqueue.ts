@@ -49,15 +49,15 @@ const plainSql = statement(
 );
 
 async function insertPlain(db: Database, names: Names, jobs: readonly NewJob[], notify: boolean) {
-  const headers = eachOrNone(jobs, 'headers');
+  const headers = eachOrNone(jobs, (job) => job.headers);
   const [row] = await db.query(plainSql(names), [
-    textArray(eachOrShared(jobs, 'entrypoint')),
-    jsonArray(column(jobs, 'payload')),
+    textArray(eachOrShared(jobs, (job) => job.entrypoint)),
+    jsonArray(jobs.map((job) => job.payload)),
     headers && jsonArray(headers),
-    eachOrShared(jobs, 'priority'),
-    eachOrNone(jobs, 'maxAttempts'),
-    eachOrShared(jobs, 'delay'),
-    eachOrNone(jobs, 'runAt'),
+    eachOrShared(jobs, (job) => job.priority),
+    eachOrNone(jobs, (job) => job.maxAttempts),
+    eachOrShared(jobs, (job) => job.delay),
+    eachOrNone(jobs, (job) => job.runAt),
     notify,
   ]);
   if (row === undefined) throw new Error('The insert returned no ids');
@@ -65,18 +65,14 @@ async function insertPlain(db: Database, names: Names, jobs: readonly NewJob[], 
   return ids.map((id, index): InsertedJob => ({ id, outcome: 'inserted', index }));
 }
 
-function column<K extends keyof NewJob>(jobs: readonly NewJob[], key: K): NewJob[K][] {
-  return jobs.map((job) => job[key]);
-}
-
 // One value where it is that of all: to write and to read arrays is a large part of the work.
-function eachOrShared<K extends keyof NewJob>(jobs: readonly NewJob[], key: K): NewJob[K][] {
-  const isShared = jobs.every((job) => job[key] === jobs[0]?.[key]);
-  return column(isShared ? jobs.slice(0, 1) : jobs, key);
+function eachOrShared<T>(jobs: readonly NewJob[], valueOf: (job: NewJob) => T): T[] {
+  const [first] = jobs.slice(0, 1).map(valueOf);
+  return (jobs.every((job) => valueOf(job) === first) ? jobs.slice(0, 1) : jobs).map(valueOf);
 }
 
-function eachOrNone<K extends keyof NewJob>(jobs: readonly NewJob[], key: K): NewJob[K][] | null {
-  return jobs.every((job) => job[key] === null) ? null : column(jobs, key);
+function eachOrNone<T>(jobs: readonly NewJob[], valueOf: (job: NewJob) => T | null): (T | null)[] | null {
+  return jobs.every((job) => valueOf(job) === null) ? null : jobs.map(valueOf);
 }
 
 const keyedSql = statement(
@@ -88,16 +84,17 @@ const keyedSql = statement(
 );
 
 async function insertKeyed(db: Database, names: Names, jobs: readonly NewJob[], notify: boolean) {
+  const column = <K extends keyof NewJob>(key: K): NewJob[K][] => jobs.map((job) => job[key]);
   const rows = await db.query(keyedSql(names), [
-    textArray(column(jobs, 'entrypoint')),
-    jsonArray(column(jobs, 'payload')),
-    jsonArray(column(jobs, 'headers')),
-    column(jobs, 'priority'),
-    column(jobs, 'maxAttempts'),
-    column(jobs, 'delay'),
-    column(jobs, 'runAt'),
-    textArray(column(jobs, 'dedupeKey')),
-    column(jobs, 'onConflict'),
+    textArray(column('entrypoint')),
+    jsonArray(column('payload')),
+    jsonArray(column('headers')),
+    column('priority'),
+    column('maxAttempts'),
+    column('delay'),
+    column('runAt'),
+    textArray(column('dedupeKey')),
+    column('onConflict'),
     notify,
   ]);
   return rows.map((row): InsertedJob => ({
