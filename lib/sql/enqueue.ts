@@ -45,7 +45,7 @@ export function insertJobs(
 const plainSql = statement(
   (names) => `
     select ${names.schema}.enqueue_plain(
-      $1::text[], $2::json[], $3::json[], $4::int[], $5::int[], $6::float8[], $7::float8[], $8::boolean)::text as ids`,
+      $1::text[], $2::json[], $3::json[], $4::int[], $5::int[], $6::float8[], $7::float8[], $8::boolean) as ids`,
 );
 
 async function insertPlain(db: Database, names: Names, jobs: readonly NewJob[], notify: boolean) {
@@ -61,7 +61,7 @@ async function insertPlain(db: Database, names: Names, jobs: readonly NewJob[], 
     notify,
   ]);
   if (row === undefined) throw new Error('The insert returned no ids');
-  const ids = text(row, 'ids').slice(1, -1).split(',');
+  const ids = text(row, 'ids').split(',');
   return ids.map((id, index): InsertedJob => ({ id, outcome: 'inserted', index }));
 }
 
