@@ -44,35 +44,35 @@ const settled = ({ job }: Names) => `
         job.claim_id, input.delay, input.is_free, input.error, input.stack, input.result, input.duration, ${outcome} as outcome
       from mine as job join input on input.id = job.id and input.claim_id = job.claim_id)`;
 
-const ids = (...outcomes: string[]) =>
-  `any(array(select id from settled where outcome in (${outcomes.map((each) => `'${each}'`).join(', ')})))`;
-
-// The answers are evaluated, and so are the notifications in them, though mostly there is no exception to be listed.
-const settleSql = statement(
-  (names) => `
-    with ${settled(names)},
+const changed = ({ job, jobLog, claim }: Names) => `
     deleted as (
-      delete from ${names.job} where id = ${ids('successful', 'exception', 'canceled')}),
+      delete from ${job}
+      where id = any(array(select id from settled where outcome in ('successful', 'exception', 'canceled')))),
     updated as (
-      update ${names.job} as job
+      update ${job} as job
       set status = case settled.outcome when 'failed' then 'failed' else 'queued' end,
         claim_id = null,
         attempt = job.attempt - settled.is_free::int,
         wait = case when settled.outcome = 'released' then job.wait when settled.delay > 0 then 'later' else 'ready' end,
         run_at = case settled.outcome when 'retried' then clock_timestamp() + settled.delay * interval '1 ms' else job.run_at end
       from settled
-      where job.id = settled.id and job.id = ${ids('retried', 'failed', 'released')}
+      where job.id = settled.id and settled.outcome in ('retried', 'failed', 'released')
       returning job.status, job.wait),
     logged as (
-      insert into ${names.jobLog} (job_id, entrypoint, attempt, status, claim_id, worker, error, stack, result, duration)
+      insert into ${jobLog} (job_id, entrypoint, attempt, status, claim_id, worker, error, stack, result, duration)
       select id, entrypoint, attempt, outcome, claim_id, $10::text, error, stack, result, duration
       from settled where outcome <> 'released' and (outcome <> 'successful' or awaited or $14::boolean)),
-    ${countAttempts(names, 'settled', 'duration')},
     reaped as (
-      delete from ${names.claim}
+      delete from ${claim}
       where claim_id = any(array(
-        select claim_id from ${names.claim} where claim_id = any($15::uuid[]) for update skip locked))
-      returning claim_id),
+        select claim_id from ${claim} where claim_id = any($15::uuid[]) for update skip locked))
+      returning claim_id)`;
+
+// The answers are evaluated, and so are the notifications in them, though mostly there is no exception to be listed.
+const settleSql = statement(
+  (names) => `
+    with ${settled(names).trim()}, ${changed(names).trim()},
+    ${countAttempts(names, 'settled', 'duration')},
     notified as materialized (
       select pg_notify($11::text, case when bool_and(wait = 'ready') then '' else '${LATER}' end)
       from updated where $12::boolean and status = 'queued' having count(*) > 0),
