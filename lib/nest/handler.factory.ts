@@ -31,15 +31,17 @@ function caller(found: FoundEntrypoint): Call {
   const instanceFor = instanceSource(found);
   const callOn = (instance: Instance, job: Job, context: JobContext): unknown => {
     const result = methodOf(instance, found).call(instance, job, context);
-    return isThenable(result) ? result.then(valueOf) : valueOf(result);
+    return isThenable(result) ? Promise.resolve(result).then(valueOf) : valueOf(result);
   };
   return (job, context) => {
     const instance = instanceFor(job);
-    return isThenable(instance) ? instance.then((own) => callOn(own, job, context)) : callOn(instance, job, context);
+    return instance instanceof Promise
+      ? instance.then((own: Instance) => callOn(own, job, context))
+      : callOn(instance, job, context);
   };
 }
 
-function isThenable<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
+function isThenable(value: unknown): boolean {
   return typeof (value as { then?: unknown } | undefined | null)?.then === 'function';
 }
 
