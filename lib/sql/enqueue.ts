@@ -49,6 +49,7 @@ const plainSql = statement(
 );
 
 async function insertPlain(db: Database, names: Names, jobs: readonly NewJob[], notify: boolean) {
+  if (jobs.length === 0) return [];
   const headers = eachOrNone(jobs, (job) => job.headers);
   const [row] = await db.query(plainSql(names), [
     textArray(eachOrShared(jobs, (job) => job.entrypoint)),
