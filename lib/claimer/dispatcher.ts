@@ -22,9 +22,6 @@ interface JobClaim {
   readonly claimId: string;
 }
 
-/** Jobs that are started before others have their turn: the database's answers, timers, the application's requests. */
-const SLICE = 100;
-
 /** Runs handlers and turns what comes back into outcomes. */
 export class Dispatcher {
   private readonly running = new Set<Run>();
@@ -32,10 +29,6 @@ export class Dispatcher {
   private waiting: Run[] = [];
   private patience: NodeJS.Timeout | undefined;
   private readonly prefetch = new Prefetch();
-  /** The next one that jobs are started in, if they are to be. */
-  private turn: NodeJS.Immediate | undefined;
-  /** In this turn of the event loop, or a few. */
-  private started = 0;
 
   constructor(
     private readonly context: WorkerContext,
@@ -74,7 +67,7 @@ export class Dispatcher {
   /** @param soon after what goes on has been done, such as sending the next claim */
   run(jobs: readonly ClaimedJob[], soon = false): void {
     for (const job of jobs) this.waiting.push(new Run(job, this.complete));
-    if (soon) this.startSoon();
+    if (soon) setImmediate(() => this.startNext());
     else this.startNext();
     if (this.waiting.length > 0) this.patience ??= setTimeout(() => this.losePatience(), PATIENCE);
   }
@@ -119,21 +112,9 @@ export class Dispatcher {
   }
 
   private startNext(): void {
-    if (this.turn !== undefined) return;
-    const count = Math.min(this.context.options.concurrency - this.running.size, SLICE - this.started);
-    const next = this.waiting.splice(0, count);
-    this.started += next.length;
-    for (const run of next) void this.start(run);
+    const count = this.context.options.concurrency - this.running.size;
+    for (const run of this.waiting.splice(0, count)) void this.start(run);
     if (this.waiting.length === 0) this.endPatience();
-    else if (this.started >= SLICE) this.startSoon();
-  }
-
-  private startSoon(): void {
-    this.turn ??= setImmediate(() => {
-      this.turn = undefined;
-      this.started = 0;
-      this.startNext();
-    });
   }
 
   private async start(run: Run): Promise<void> {
