@@ -13,15 +13,27 @@ import type { JobContext } from './job-context.js';
 
 type Instance = Record<string, (job: Job, context: JobContext) => unknown>;
 
-/** Makes what a worker calls from a method that was found. */
-export function createHandler(found: FoundEntrypoint, defaults: RunPolicy, owner: ManagerOwner): Handler {
+/** What runs around a handler, made once for each. It calls `next`, or not, and what it returns is the result. */
+export type Middleware = (next: Handler['run'], entrypoint: string) => Handler['run'];
+
+/**
+ * Makes what a worker calls from a method that was found.
+ * @param middleware the first is the outermost. Without any the method is called directly
+ */
+export function createHandler(
+  found: FoundEntrypoint,
+  defaults: RunPolicy,
+  owner: ManagerOwner,
+  middleware: readonly Middleware[] = [],
+): Handler {
   const { name, options } = found;
   const ground = { logger: new Logger(name), owner };
   const call = caller(found);
-  const run: Handler['run'] =
+  const own: Handler['run'] =
     options.transactional === true
       ? (job, control) => runInTransaction(call, job, { control, ground })
       : (job, control) => call(job, new HandlerContext(control, ground));
+  const run = middleware.reduceRight((next, around) => around(next, name), own);
   return { entrypoint: name, ...resolveRun(options, defaults), run };
 }
 
