@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { ClaimedJob } from '../domain/job.js';
 import { claimAlone, claimBehind, claimJobs, type ClaimRequest, type ClaimResult, type Place } from '../sql/claim.js';
 import { Backoff } from '../waiting/backoff.js';
 import type { Bell } from '../waiting/bell.js';
@@ -7,6 +8,7 @@ import type { Dispatcher } from './dispatcher.js';
 import { Frontier } from './frontier.js';
 import { Isolation } from './isolation.js';
 import { Lookout, type LookoutListener } from './lookout.js';
+import { Pace } from './pace.js';
 import { reportError } from './report-error.js';
 import { within } from '../waiting/within.js';
 import type { WorkerContext } from './worker-context.js';
@@ -14,11 +16,6 @@ import type { WorkerContext } from './worker-context.js';
 // Rivals commit within milliseconds.
 const CROWDED_FIRST = 4;
 const CROWDED_LONGEST = 500;
-
-// What rivals, or somebody's long transaction, hold locked at the head of the queue is looked past.
-const NARROWEST_WINDOW = 2;
-const FEWEST_CANDIDATES = 80;
-const WIDEST_WINDOW = 1_024;
 
 /** `short` and `nothing`: the last job that was due is claimed. */
 type Turn = 'again' | 'short' | 'nothing';
@@ -29,7 +26,7 @@ export class Claimer {
   private readonly failing = new Backoff();
   private readonly crowded = new Backoff(CROWDED_FIRST, CROWDED_LONGEST);
   private readonly entrypoints: ClaimRequest['entrypoints'];
-  private window = NARROWEST_WINDOW;
+  private readonly pace = new Pace();
   /** The last claim has seen the last job that was due. */
   private isDry = false;
   private readonly frontier = new Frontier();
@@ -119,11 +116,11 @@ export class Claimer {
   }
 
   private async claimMostUrgent(signal: AbortSignal): Promise<Turn> {
-    const limit = this.dispatcher.wanted;
+    const limit = this.pace.limit(this.dispatcher.wanted);
     const { jobs, crowded, took } = await this.claim(limit);
-    if (crowded) return this.makeWay(signal);
-    this.window = Math.max(this.window / 2, NARROWEST_WINDOW);
+    if (crowded) return this.makeWay(jobs, limit, signal);
     this.crowded.reset();
+    if (this.pace.cleared(jobs.length < limit)) return 'again';
     if (jobs.length === limit) {
       this.frontier.begin(jobs, took);
       return 'again';
@@ -134,7 +131,7 @@ export class Claimer {
   }
 
   private async claimBehind(place: Place): Promise<Turn> {
-    const limit = this.dispatcher.wanted;
+    const limit = this.pace.limit(this.dispatcher.wanted);
     const { jobs } = await this.claim(limit, (db, names, request) => claimBehind(db, names, request, place));
     if (jobs.length === limit) {
       this.frontier.advance(jobs);
@@ -174,7 +171,7 @@ export class Claimer {
 
   private async startSuspect(signal: AbortSignal): Promise<'again'> {
     const { jobs, crowded } = await this.claim(1, claimAlone);
-    if (crowded) return this.makeWay(signal);
+    if (crowded) return this.makeWay(jobs, 1, signal);
     const [job] = jobs;
     if (job !== undefined) this.isolation.started(job.losses, performance.now());
     else if (this.dispatcher.isIdle) this.isolation.see(false, performance.now());
@@ -188,9 +185,9 @@ export class Claimer {
     await this.waitForSlot(this.isolation.standstill(performance.now()), signal);
   }
 
-  private async makeWay(signal: AbortSignal): Promise<'again'> {
-    this.window = Math.min(this.window * 2, WIDEST_WINDOW);
-    await this.crowded.pause(signal);
+  private async makeWay(won: readonly ClaimedJob[], limit: number, signal: AbortSignal): Promise<'again'> {
+    this.pace.crowded(limit);
+    if (won.length === 0) await this.crowded.pause(signal);
     return 'again';
   }
 
@@ -206,9 +203,10 @@ export class Claimer {
     const { db, names, label } = this.context;
     const claimId = randomUUID();
     const { entrypoints } = this;
-    const candidates = Math.max(limit * this.window, FEWEST_CANDIDATES);
     const company = !this.dispatcher.isIdle || !this.book.isEmpty;
-    const result = await from(db, names, { claimId, worker: label, company, limit, candidates, entrypoints });
+    const request = { claimId, worker: label, company, limit, ...this.pace.place(limit), entrypoints };
+    const result = await from(db, names, request);
+    this.pace.took(result.took);
     const { jobs } = result;
     if (jobs.length > 0) {
       this.book.open(

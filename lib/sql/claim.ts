@@ -13,6 +13,8 @@ export interface ClaimRequest {
   readonly limit: number;
   /** How many jobs are looked at, more than are wanted, so that rivals' locks don't leave the claim short. */
   readonly candidates: number;
+  /** How many are left to rivals, of each entrypoint. @default 0 */
+  readonly offset?: number;
   readonly entrypoints: readonly ClaimedEntrypoint[];
 }
 
@@ -54,7 +56,7 @@ const lockMostUrgent =
       from wanted cross join lateral (
         select id, priority from ${job}
         where entrypoint = wanted.name and status = 'queued' and wait = '${wait}'${condition}
-        order by priority desc, id limit $6::int) as ready
+        order by priority desc, id offset $9::int limit $6::int) as ready
       order by ready.priority desc, ready.id limit $6::int),
     locked as materialized (
       select job.id
@@ -66,11 +68,11 @@ const lockMostUrgent =
 
 // What is dead is not looked at again, where a long transaction keeps it from being removed.
 const lockBehind = ({ job }: Names) => `
-    candidate as materialized (select where $6::int is null),
+    candidate as materialized (select where $6::int is null and $9::int is null),
     locked as materialized (
       select id from ${job}
       where entrypoint = (select name from wanted) and status = 'queued' and wait = 'ready'
-        and priority = $9::int and id > $10::bigint
+        and priority = $10::int and id > $11::bigint
       order by id limit $3::int
       for update skip locked)`;
 
@@ -146,11 +148,16 @@ async function claim(
     request.candidates,
     request.entrypoints.map(({ onFailure }) => onFailure),
     request.company,
+    request.offset ?? 0,
     ...place,
   ]);
   const jobs = rows.filter((row) => row['id'] !== null).map((row) => toClaimedJob(row, request));
   const { candidates = null, took = null } = rows[0] ?? {};
-  return { jobs, crowded: jobs.length < request.limit && Number(candidates) > jobs.length, took: Number(took) };
+  return {
+    jobs,
+    crowded: jobs.length < request.limit && Number(candidates) > jobs.length,
+    took: Number(took),
+  };
 }
 
 function toClaimedJob(row: Row, { claimId, entrypoints }: ClaimRequest): ClaimedJob {

@@ -24,7 +24,8 @@ export function countAttempts(
 ): string {
   const durations =
     duration === undefined ? '' : `array_agg(${bucketOf(duration)}) filter (where ${duration} is not null)`;
-  const is = (outcome: string) => (outcome === 'successful' ? succeeds : `not (${succeeds}) and outcome = '${outcome}'`);
+  const is = (outcome: string) =>
+    outcome === 'successful' ? succeeds : `not (${succeeds}) and outcome = '${outcome}'`;
   return `counted as (
       insert into ${statisticDelta} (minute, entrypoint, ${COLUMNS}, durations)
       select date_bin(${MINUTE}, statement_timestamp(), ${EPOCH}), entrypoint,
