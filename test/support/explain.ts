@@ -29,7 +29,7 @@ export async function explain({ pool }: TestDatabase, work: (db: Database) => Pr
 /** As `explain`, by the plan under which the only connection of `pool` has prepared the statement. */
 export async function explainPrepared(pool: Pool, work: (db: Database) => Promise<unknown>): Promise<Explained> {
   const [text, values] = await firstStatement(work);
-  return explainOn(pool, `execute ${nameOf(text)} (${values.map(literalOf).join(', ')})`);
+  return explainOn(pool, `execute ${nameOf(text)} (${(values as Value[]).map(literalOf).join(', ')})`);
 }
 
 async function explainOn(pool: Pool, text: string, values?: unknown[]): Promise<Explained> {
@@ -51,8 +51,10 @@ async function explainOn(pool: Pool, text: string, values?: unknown[]): Promise<
   }
 }
 
+type Value = string | number | boolean | null | (string | number | null)[];
+
 // EXECUTE takes no parameters.
-function literalOf(value: unknown): string {
+function literalOf(value: Value): string {
   if (value === null) return 'null';
   if (!Array.isArray(value)) return escapeLiteral(String(value));
   return escapeLiteral(`{${value.map((each) => (each === null ? 'null' : JSON.stringify(each))).join(',')}}`);
