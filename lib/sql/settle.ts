@@ -61,7 +61,7 @@ const settleSql = statement(
         wait = case when settled.outcome = 'released' then job.wait when settled.delay > 0 then 'later' else 'ready' end,
         run_at = case settled.outcome when 'retried' then clock_timestamp() + settled.delay * interval '1 ms' else job.run_at end
       from settled
-      where job.id = settled.id and job.id = ${ids('retried', 'failed', 'released')}
+      where job.id = settled.id and settled.outcome in ('retried', 'failed', 'released')
       returning job.status, job.wait),
     logged as (
       insert into ${names.jobLog} (job_id, entrypoint, attempt, status, claim_id, worker, error, stack, result, duration)
