@@ -56,8 +56,7 @@ const settleSql = statement(
     updated as (
       update ${names.job} as job
       set status = case settled.outcome when 'failed' then 'failed' else 'queued' end,
-        claim_id = null,
-        attempt = job.attempt - settled.is_free::int,
+        claim_id = null, attempt = job.attempt - settled.is_free::int,
         wait = case when settled.outcome = 'released' then job.wait when settled.delay > 0 then 'later' else 'ready' end,
         run_at = case settled.outcome when 'retried' then clock_timestamp() + settled.delay * interval '1 ms' else job.run_at end
       from settled
