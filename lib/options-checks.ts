@@ -54,33 +54,55 @@ function hint(value: unknown): string {
 export function list<T>(item: Check<T>): Check<readonly T[]> {
   return (value, option) => {
     if (!Array.isArray(value)) throw new InvalidOptionError(option, value, 'an array');
+    const checked: T[] = [];
     // map() would leave out holes.
-    return Array.from(value, (each, index) => item(each, `${option}[${index}]`));
+    for (let index = 0; index < value.length; index++) checked.push(checkItem(item, value[index], option, index));
+    return checked;
   };
+}
+
+// Where it is is spelled out for what is wrong only: of many thousands that takes longer than to check them.
+function checkItem<T>(item: Check<T>, value: unknown, option: string, index: number): T {
+  try {
+    return item(value, '');
+  } catch {
+    return item(value, `${option}[${index}]`);
+  }
 }
 
 /** An object of known fields, each checked; `undefined` counts as not given. */
 export function fields<T extends object>(checks: { [K in keyof T]: Check<unknown> }): Check<Partial<T>> {
+  const known = Object.entries<Check<unknown>>(checks);
+  const checkKnown = knownFields<T>(...(Object.keys(checks) as (keyof T & string)[]));
   return (value, option) => {
-    if (!isObject(value)) {
-      throw new InvalidOptionError(option, value, `an object with some of: ${Object.keys(checks).join(', ')}`);
-    }
-    refuseUnknown(value, Object.keys(checks), option);
+    const given = checkKnown(value, option) as Readonly<Record<string, unknown>>;
+    const checked: Record<string, unknown> = {};
     // Read by name: the properties of an object of a class may be inherited, or getters.
-    const given = Object.entries<Check<unknown>>(checks).map(([key, each]) => [key, value[key], each] as const);
-    return Object.fromEntries(
-      given
-        .filter(([, each]) => each !== undefined)
-        .map(([key, each, checkField]) => [key, checkField(each, `${option}.${key}`)]),
-    ) as Partial<T>;
+    for (const [key, checkField] of known) {
+      const each = given[key];
+      if (each !== undefined) checked[key] = checkField(each, `${option}.${key}`);
+    }
+    return checked as Partial<T>;
   };
 }
 
-function refuseUnknown(value: Readonly<Record<string, unknown>>, known: readonly string[], option: string): void {
-  const key = Object.keys(value).find((each) => !known.includes(each) && value[each] !== undefined);
-  if (key === undefined) return;
+/** An object of known fields, which are still to be checked. */
+export function knownFields<T extends object>(
+  ...names: readonly (keyof T & string)[]
+): Check<{ [K in keyof T]?: unknown }> {
+  const known = new Set<string>(names);
+  return (value, option) => {
+    if (!isObject(value)) throw new InvalidOptionError(option, value, `an object with some of: ${names.join(', ')}`);
+    for (const key of Object.keys(value)) {
+      if (!known.has(key) && value[key] !== undefined) throw unknownField(key, value[key], names, option);
+    }
+    return value;
+  };
+}
+
+function unknownField(key: string, value: unknown, known: readonly string[], option: string): InvalidOptionError {
   const expected = `one of the options ${known.join(', ')}${didYouMean(key, known)}`;
-  throw new InvalidOptionError(`${option}.${key}`, value[key], expected);
+  return new InvalidOptionError(`${option}.${key}`, value, expected);
 }
 
 function didYouMean(key: string, known: readonly string[]): string {

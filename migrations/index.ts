@@ -3,6 +3,7 @@ import { CreateQueue } from './1-create-queue.js';
 import { CompleteJobLife } from './2-complete-job-life.js';
 import { EnqueueFunctions } from './3-enqueue-functions.js';
 import { Statistics } from './4-statistics.js';
+import { BulkEnqueue } from './5-bulk-enqueue.js';
 
 /** All versions of the schema, in order. Append only: a released migration never changes. */
 export const MIGRATIONS: readonly (new (schema: string) => MigrationInterface)[] = [
@@ -10,4 +11,5 @@ export const MIGRATIONS: readonly (new (schema: string) => MigrationInterface)[]
   CompleteJobLife,
   EnqueueFunctions,
   Statistics,
+  BulkEnqueue,
 ];

@@ -6,7 +6,13 @@ const fast = { concurrentJobs: 24, maxPoolSize: 25, completeJobBatchDelay: 0, fa
 const onPostgres = { backend: 'postgres' } as const;
 
 export const CONTESTANTS = {
-  pgqueue: { label: 'nestjs-pgqueue', system: 'pgqueue', options: { worker: { concurrency: 500 } }, ...onPostgres },
+  pgqueue: { label: 'nestjs-pgqueue', system: 'pgqueue', options: { worker: { concurrency: 24 } }, ...onPostgres },
+  pgqueueNothingKept: {
+    label: 'nestjs-pgqueue, no outcomes kept',
+    system: 'pgqueue',
+    options: { worker: { concurrency: 24 }, retention: { successful: 0 } },
+    ...onPostgres,
+  },
   pgqueueDefault: { label: 'nestjs-pgqueue, forRoot()', system: 'pgqueue', options: {}, ...onPostgres },
   graphile: {
     label: 'graphile-worker, local queue 500',

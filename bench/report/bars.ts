@@ -23,19 +23,30 @@ const GROWN = ['queued', 'later', 'laterUrgent', 'names', 'running'].map((name):
 }));
 
 const DRAIN = 'drain.pgqueue.rate';
+const NOTHING_KEPT = 'drain.pgqueueNothingKept.rate';
 const ENQUEUE = 'enqueue.pgqueue.rate';
 
+function drainBars(how: string, of: string, peers: readonly (readonly [string, string, number, number?])[]): Bar[] {
+  return peers.map(([peer, run, must, aim]) => ({
+    what: `drain, ${how} : ${peer}`,
+    of,
+    to: `drain.${run}.rate`,
+    must,
+    ...(aim === undefined ? {} : { aim }),
+  }));
+}
+
 const BARS: readonly Bar[] = [
-  { what: 'drain, outcomes kept : graphile-worker, 500', of: DRAIN, to: 'drain.graphile.rate', must: 1.35, aim: 1.8 },
-  {
-    what: 'drain, outcomes kept : graphile-worker, 2000',
-    of: DRAIN,
-    to: 'drain.graphile2000.rate',
-    must: 1.35,
-    aim: 1.8,
-  },
-  { what: 'drain, outcomes kept : pg-boss', of: DRAIN, to: 'drain.pgBoss.rate', must: 1 },
-  { what: 'drain, outcomes kept : bare SQL', of: DRAIN, to: 'drain.bare.rate', must: 0 },
+  ...drainBars('no outcomes kept', NOTHING_KEPT, [
+    ['graphile-worker, 500', 'graphile', 1.8],
+    ['graphile-worker, 2000', 'graphile2000', 1.8],
+    ['pg-boss', 'pgBoss', 3.5],
+    ['bare SQL', 'bare', 0.75, 0.9],
+  ]),
+  ...drainBars('outcomes kept', DRAIN, [
+    ['graphile-worker, 500', 'graphile', 1.35, 1.8],
+    ['graphile-worker, 2000', 'graphile2000', 1.35, 1.8],
+  ]),
   {
     what: 'drain, forRoot() : graphile-worker, 10 slots',
     of: 'drain.pgqueueDefault.rate',

@@ -1,7 +1,7 @@
 /** Jobs that would wait for longer than this are left to other workers. */
 const HORIZON = 30;
 /** Jobs of one claim. Larger ones make PostgreSQL no faster. */
-export const BATCH = 500;
+export const BATCH = 1_000;
 /** One batch is run while the next is claimed. */
 const MOST = 2 * BATCH;
 

@@ -3,7 +3,7 @@ import { checkEntrypointName } from '../domain/entrypoint-name.js';
 import { InvalidOptionError, InvalidPayloadError } from '../domain/errors.js';
 import { isShallow, isTooLong, JSON_LEVELS } from '../domain/json.js';
 import { recordError } from '../domain/outcome.js';
-import { anything, check, fields, list, object, type Check } from '../options-checks.js';
+import { anything, check, fields, knownFields, list, object, type Check } from '../options-checks.js';
 import { checkDelay, checkMaxAttempts, checkPriority } from '../options.js';
 import type { ConflictPolicy } from '../domain/conflict-policy.js';
 import type { NewJob } from '../sql/enqueue.js';
@@ -30,29 +30,33 @@ export function checkDedupeKey(value: unknown, option: string): string {
   throw new InvalidOptionError(option, value, expected);
 }
 
-const OPTIONS = {
-  priority: checkPriority,
-  delay: checkDelay,
-  runAt: check(isRunAt, 'a valid Date before the year 10000'),
-  headers: object,
-  dedupeKey: checkDedupeKey,
-  onConflict: check(isConflictPolicy, `'skip', 'raise' or 'replace'`),
-  maxAttempts: checkMaxAttempts,
-};
+const checkRunAt = check(isRunAt, 'a valid Date before the year 10000');
+const checkOnConflict = check(isConflictPolicy, `'skip', 'raise' or 'replace'`);
 
-export const checkEnqueue = fields<EnqueueOptions & EnqueueTarget>({ ...OPTIONS, manager: anything });
+type Given<T> = { readonly [K in keyof T]?: unknown };
+
+const OPTIONS = ['priority', 'delay', 'runAt', 'headers', 'dedupeKey', 'onConflict', 'maxAttempts'] as const;
+const checkOptions = knownFields<EnqueueOptions & EnqueueTarget>(...OPTIONS, 'manager');
+const checkInput = knownFields<JobInput>('entrypoint', 'payload', ...OPTIONS);
 export const checkTarget = fields<EnqueueTarget>({ manager: anything });
-const checkInput = fields<JobInput>({ entrypoint: anything, payload: anything, ...OPTIONS });
+
+/**
+ * Validates a job, and writes its JSON.
+ * @throws InvalidOptionError, InvalidPayloadError
+ */
+export function checkJob(entrypoint: unknown, payload: unknown, options: unknown, where: string): NewJob {
+  return toNewJob(entrypoint, payload, checkOptions(options, where), where);
+}
 
 const checkEach = list<NewJob>((value, where) => {
-  const { entrypoint, payload, ...options } = checkInput(value, where);
-  return toNewJob(entrypoint, payload, options, where);
+  const input = checkInput(value, where);
+  return toNewJob(input.entrypoint, input.payload, input, where);
 });
 
 /** Validates the jobs of one call. */
 export const checkJobs: Check<readonly NewJob[]> = (value, where) => {
   const jobs = checkEach(value, where);
-  const bytes = jobs.reduce((sum, { payload, headers }) => sum + bytesOf(payload) + bytesOf(headers), 0);
+  const bytes = bytesOf(jobs);
   if (bytes <= CALL_BYTES) return jobs;
   throw new InvalidOptionError(
     where,
@@ -61,32 +65,62 @@ export const checkJobs: Check<readonly NewJob[]> = (value, where) => {
   );
 };
 
-const bytesOf = (json: string | null) => (json === null ? 0 : Buffer.byteLength(json));
+const BYTES_OF_A_CHARACTER = 3;
 
-/**
- * Validates a job, whose options are checked, and writes its JSON.
- * @param where what errors call it, such as `jobs[3]`
- * @throws InvalidOptionError, InvalidPayloadError
- */
-export function toNewJob(entrypoint: unknown, payload: unknown, options: EnqueueOptions, where: string): NewJob {
-  const name = checkEntrypointName(entrypoint, `${where}.entrypoint`);
-  if (options.delay !== undefined && options.runAt !== undefined) {
-    throw new InvalidOptionError(`${where}.delay`, options.delay, 'either delay or runAt, not both');
+// To count bytes takes longer than to see that they are few.
+function bytesOf(jobs: readonly NewJob[]): number {
+  const sum = (measure: (json: string) => number) =>
+    jobs.reduce((total, { payload, headers }) => total + measure(payload ?? '') + measure(headers ?? ''), 0);
+  const most = sum((json) => json.length * BYTES_OF_A_CHARACTER);
+  return most <= CALL_BYTES ? most : sum((json) => Buffer.byteLength(json));
+}
+
+// Of its fields each is read once and by name, and nothing is made that isn't part of the result: there may be many thousand jobs.
+function toNewJob(entrypoint: unknown, payload: unknown, options: Given<EnqueueOptions>, where: string): NewJob {
+  const name = checkEntrypointName(entrypoint, where + '.entrypoint');
+  const priority = optional(checkPriority, options.priority, where, '.priority');
+  const delay = optional(checkDelay, options.delay, where, '.delay');
+  const runAt = optional(checkRunAt, options.runAt, where, '.runAt');
+  const headers = optional(object, options.headers, where, '.headers');
+  const dedupeKey = optional(checkDedupeKey, options.dedupeKey, where, '.dedupeKey');
+  const onConflict = optional(checkOnConflict, options.onConflict, where, '.onConflict');
+  const maxAttempts = optional(checkMaxAttempts, options.maxAttempts, where, '.maxAttempts');
+  if (delay !== undefined && runAt !== undefined) {
+    throw new InvalidOptionError(`${where}.delay`, delay, 'either delay or runAt, not both');
   }
-  if (options.onConflict !== undefined && options.dedupeKey === undefined) {
-    throw new InvalidOptionError(`${where}.onConflict`, options.onConflict, 'a dedupeKey beside it');
+  if (onConflict !== undefined && dedupeKey === undefined) {
+    throw new InvalidOptionError(`${where}.onConflict`, onConflict, 'a dedupeKey beside it');
   }
-  return {
-    entrypoint: name,
-    payload: payload === undefined ? null : toJson(payload, name, 'its payload'),
-    headers: options.headers === undefined ? null : headersToJson(options.headers, name),
-    priority: options.priority ?? 0,
-    maxAttempts: options.maxAttempts ?? null,
-    delay: options.delay ?? 0,
-    runAt: options.runAt?.getTime() ?? null,
-    dedupeKey: options.dedupeKey ?? null,
-    onConflict: options.onConflict ?? 'skip',
-  };
+  return new CheckedJob(
+    name,
+    payload === undefined ? null : toJson(payload, name, 'its payload'),
+    headers === undefined ? null : headersToJson(headers, name),
+    priority ?? 0,
+    maxAttempts ?? null,
+    delay ?? 0,
+    runAt?.getTime() ?? null,
+    dedupeKey ?? null,
+    onConflict ?? 'skip',
+  );
+}
+
+// A class, as V8 may come to make what a literal describes in the old generation, which a full collection has to free.
+class CheckedJob implements NewJob {
+  constructor(
+    readonly entrypoint: string,
+    readonly payload: string | null,
+    readonly headers: string | null,
+    readonly priority: number,
+    readonly maxAttempts: number | null,
+    readonly delay: number,
+    readonly runAt: number | null,
+    readonly dedupeKey: string | null,
+    readonly onConflict: ConflictPolicy,
+  ) {}
+}
+
+function optional<T>(checkValue: Check<T>, value: unknown, where: string, name: `.${string}`): T | undefined {
+  return value === undefined ? undefined : checkValue(value, where + name);
 }
 
 function headersToJson(headers: object, entrypoint: string): string {
@@ -105,8 +139,10 @@ function toJson(value: unknown, entrypoint: string, what: string): string {
   const json = stringify(value, entrypoint, what);
   if (json === undefined)
     throw new InvalidPayloadError(entrypoint, `${what} is a ${typeof value}, which JSON doesn't have`);
-  const bytes = Buffer.byteLength(json);
-  if (bytes > JSON_BYTES) throw tooLarge(entrypoint, what, `${bytes} bytes`);
+  if (json.length * BYTES_OF_A_CHARACTER > JSON_BYTES) {
+    const bytes = Buffer.byteLength(json);
+    if (bytes > JSON_BYTES) throw tooLarge(entrypoint, what, `${bytes} bytes`);
+  }
   if (!isShallow(json)) {
     throw new InvalidPayloadError(entrypoint, `${what} nests deeper than ${JSON_LEVELS} levels of JSON`);
   }

@@ -7,7 +7,7 @@ import { openManager } from '../sql/manager.js';
 import type { Names } from '../sql/names.js';
 import { isContention } from '../sql/transient.js';
 import { InFlight } from './in-flight.js';
-import { checkEnqueue, checkJobs, checkTarget, toNewJob } from './new-job.js';
+import { checkJob, checkJobs, checkTarget } from './new-job.js';
 import { SharedInserts } from './shared-inserts.js';
 import type { EnqueuedJob, EnqueueOptions, EnqueueTarget, JobInput, PgQueueProducer } from './producer.js';
 
@@ -39,8 +39,7 @@ export class SqlProducer implements PgQueueProducer {
     payload?: unknown,
     given: EnqueueOptions & EnqueueTarget = {},
   ): Promise<EnqueuedJob> {
-    const { manager, ...options } = checkEnqueue(given, 'enqueue');
-    const [job] = await this.insert([toNewJob(entrypoint, payload, options, 'enqueue')], manager);
+    const [job] = await this.insert([checkJob(entrypoint, payload, given, 'enqueue')], given.manager);
     if (job === undefined) throw new Error('The insert returned no id');
     return job;
   }

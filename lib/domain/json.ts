@@ -49,25 +49,33 @@ const MOST_VALUES = 100_000;
  * megabytes JSON.stringify makes an array first, which takes all the memory of the process.
  */
 export function isTooLong(value: unknown, bytes: number): boolean {
-  const pending: unknown[] = [value];
-  let length = 0;
-  for (let seen = 0; pending.length > 0 && seen < MOST_VALUES && length <= bytes; seen++) {
-    const each = pending.pop();
-    length += leastLength(each);
-    for (const part of length > bytes ? [] : partsOf(each)) if (pending.length < MOST_VALUES) pending.push(part);
-  }
-  return length > bytes;
+  const walk: Walk = { bytes, length: 0, seen: 0 };
+  lookAt(value, walk, 0);
+  return walk.length > bytes;
+}
+
+interface Walk {
+  readonly bytes: number;
+  length: number;
+  seen: number;
+}
+
+const isOver = ({ bytes, length, seen }: Walk) => length > bytes || seen >= MOST_VALUES;
+
+// What is deeper is refused anyway. What toJSON() returns isn't known yet, and it is called once.
+function lookAt(value: unknown, walk: Walk, level: number): void {
+  walk.seen++;
+  walk.length += leastLength(value);
+  if (typeof value !== 'object' || value === null || level > JSON_LEVELS) return;
+  if (ArrayBuffer.isView(value) || 'toJSON' in value || isOver(walk)) return;
+  const parts: readonly unknown[] = Array.isArray(value) ? value : Object.values(value);
+  for (let index = 0; index < parts.length && !isOver(walk); index++) lookAt(parts[index], walk, level + 1);
 }
 
 // An element takes a digit and a comma.
 function leastLength(value: unknown): number {
   if (typeof value === 'string') return value.length;
+  if (typeof value !== 'object') return 0;
   if (ArrayBuffer.isView(value)) return 'length' in value ? 2 * Number(value.length) : 0;
   return Array.isArray(value) ? 2 * value.length : 0;
-}
-
-// What toJSON() returns isn't known yet, and it is called once.
-function partsOf(value: unknown): readonly unknown[] {
-  if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value) || 'toJSON' in value) return [];
-  return (Array.isArray(value) ? value : Object.values(value)).slice(0, MOST_VALUES);
 }

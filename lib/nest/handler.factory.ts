@@ -13,15 +13,27 @@ import type { JobContext } from './job-context.js';
 
 type Instance = Record<string, (job: Job, context: JobContext) => unknown>;
 
-/** Makes what a worker calls from a method that was found. */
-export function createHandler(found: FoundEntrypoint, defaults: RunPolicy, owner: ManagerOwner): Handler {
+/** What runs around a handler, made once for each. It calls `next`, or not, and what it returns is the result. */
+export type Middleware = (next: Handler['run'], entrypoint: string) => Handler['run'];
+
+/**
+ * Makes what a worker calls from a method that was found.
+ * @param middleware the first is the outermost. Without any the method is called directly
+ */
+export function createHandler(
+  found: FoundEntrypoint,
+  defaults: RunPolicy,
+  owner: ManagerOwner,
+  middleware: readonly Middleware[] = [],
+): Handler {
   const { name, options } = found;
   const ground = { logger: new Logger(name), owner };
   const call = caller(found);
-  const run: Handler['run'] =
+  const own: Handler['run'] =
     options.transactional === true
       ? (job, control) => runInTransaction(call, job, { control, ground })
       : (job, control) => call(job, new HandlerContext(control, ground));
+  const run = middleware.reduceRight((next, around) => around(next, name), own);
   return { entrypoint: name, ...resolveRun(options, defaults), run };
 }
 
@@ -31,15 +43,17 @@ function caller(found: FoundEntrypoint): Call {
   const instanceFor = instanceSource(found);
   const callOn = (instance: Instance, job: Job, context: JobContext): unknown => {
     const result = methodOf(instance, found).call(instance, job, context);
-    return isThenable(result) ? result.then(valueOf) : valueOf(result);
+    return isThenable(result) ? Promise.resolve(result).then(valueOf) : valueOf(result);
   };
   return (job, context) => {
     const instance = instanceFor(job);
-    return isThenable(instance) ? instance.then((own) => callOn(own, job, context)) : callOn(instance, job, context);
+    return instance instanceof Promise
+      ? instance.then((own: Instance) => callOn(own, job, context))
+      : callOn(instance, job, context);
   };
 }
 
-function isThenable<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
+function isThenable(value: unknown): boolean {
   return typeof (value as { then?: unknown } | undefined | null)?.then === 'function';
 }
 

@@ -1,4 +1,5 @@
-import type { Database, QueryLimits } from './database.js';
+import type { Database } from './database.js';
+import type { QueryLimits } from './query-limits.js';
 import { statement, type Names } from './names.js';
 import { text } from './rows.js';
 

@@ -1,5 +1,6 @@
 import { END_STATUSES, type EndStatus } from '../domain/job-end.js';
-import type { Database, QueryLimits, Row } from './database.js';
+import type { Database, Row } from './database.js';
+import type { QueryLimits } from './query-limits.js';
 import { quoteLiteral, statement, type Names } from './names.js';
 import { memberOf, text } from './rows.js';
 

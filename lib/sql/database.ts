@@ -1,15 +1,11 @@
 import type { ClientBase, CustomTypesConfig, Pool } from 'pg';
 import type { EntityManager } from 'typeorm';
+import type { QueryLimits } from './query-limits.js';
 import { nameOf, openSession } from './session.js';
 import { sqlState } from './transient.js';
 
 /** A row whose values are PostgreSQL's own text, so that no type parser of the application reaches ours. */
 export type Row = Readonly<Record<string, string | null>>;
-
-export interface QueryLimits {
-  /** Milliseconds without an answer after which the connection is given up. */
-  readonly timeout?: number;
-}
 
 /** The only port to PostgreSQL. */
 export interface Database {

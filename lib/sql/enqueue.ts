@@ -19,14 +19,6 @@ export interface NewJob {
   readonly onConflict: ConflictPolicy;
 }
 
-const enqueueSql = statement(
-  (names) => `
-    select position, id::text, outcome
-    from ${names.schema}.enqueue_jobs(
-      $1::text[], $2::json[], $3::json[], $4::int[], $5::int[], $6::float8[], $7::float8[], $8::text[], $9::text[], $10::boolean)
-    order by position`,
-);
-
 export interface InsertedJob {
   /** Of the job that was inserted, or of the one that has its key. `undefined`: a job of the same call would have had it. */
   readonly id: string | undefined;
@@ -40,15 +32,61 @@ const INSERT_OUTCOMES = ['inserted', 'duplicate', 'replaced', 'refused'] as cons
 export type InsertOutcome = (typeof INSERT_OUTCOMES)[number];
 
 /** Inserts jobs in one statement: all or none. Arrays, so that any number takes ten parameters (the protocol allows 65,535). */
-export async function insertJobs(
+export function insertJobs(
   db: Database,
   names: Names,
   jobs: readonly NewJob[],
   notify: boolean,
 ): Promise<InsertedJob[]> {
-  const column = <K extends keyof NewJob>(key: K): NewJob[K][] => jobs.map((job) => job[key]);
   const hasKeys = jobs.some(({ dedupeKey }) => dedupeKey !== null);
-  const rows = await db.query(enqueueSql(names), [
+  return hasKeys ? insertKeyed(db, names, jobs, notify) : insertPlain(db, names, jobs, notify);
+}
+
+const plainSql = statement(
+  (names) => `
+    select ${names.schema}.enqueue_plain(
+      $1::text[], $2::json[], $3::json[], $4::int[], $5::int[], $6::float8[], $7::float8[], $8::boolean) as ids`,
+);
+
+async function insertPlain(db: Database, names: Names, jobs: readonly NewJob[], notify: boolean) {
+  if (jobs.length === 0) return [];
+  const headers = eachOrNone(jobs, (job) => job.headers);
+  const [row] = await db.query(plainSql(names), [
+    textArray(eachOrShared(jobs, (job) => job.entrypoint)),
+    jsonArray(jobs.map((job) => job.payload)),
+    headers && jsonArray(headers),
+    eachOrShared(jobs, (job) => job.priority),
+    eachOrNone(jobs, (job) => job.maxAttempts),
+    eachOrShared(jobs, (job) => job.delay),
+    eachOrNone(jobs, (job) => job.runAt),
+    notify,
+  ]);
+  if (row === undefined) throw new Error('The insert returned no ids');
+  const ids = text(row, 'ids').split(',');
+  return ids.map((id, index): InsertedJob => ({ id, outcome: 'inserted', index }));
+}
+
+// One value where it is that of all: to write and to read arrays is a large part of the work.
+function eachOrShared<T>(jobs: readonly NewJob[], valueOf: (job: NewJob) => T): T[] {
+  const [first] = jobs.slice(0, 1).map(valueOf);
+  return (jobs.every((job) => valueOf(job) === first) ? jobs.slice(0, 1) : jobs).map(valueOf);
+}
+
+function eachOrNone<T>(jobs: readonly NewJob[], valueOf: (job: NewJob) => T | null): (T | null)[] | null {
+  return jobs.every((job) => valueOf(job) === null) ? null : jobs.map(valueOf);
+}
+
+const keyedSql = statement(
+  (names) => `
+    select position, id::text, outcome
+    from ${names.schema}.enqueue_jobs(
+      $1::text[], $2::json[], $3::json[], $4::int[], $5::int[], $6::float8[], $7::float8[], $8::text[], $9::text[], $10::boolean)
+    order by position`,
+);
+
+async function insertKeyed(db: Database, names: Names, jobs: readonly NewJob[], notify: boolean) {
+  const column = <K extends keyof NewJob>(key: K): NewJob[K][] => jobs.map((job) => job[key]);
+  const rows = await db.query(keyedSql(names), [
     textArray(column('entrypoint')),
     jsonArray(column('payload')),
     jsonArray(column('headers')),
@@ -56,11 +94,11 @@ export async function insertJobs(
     column('maxAttempts'),
     column('delay'),
     column('runAt'),
-    hasKeys ? textArray(column('dedupeKey')) : null,
-    hasKeys ? column('onConflict') : null,
+    textArray(column('dedupeKey')),
+    column('onConflict'),
     notify,
   ]);
-  return rows.map((row) => ({
+  return rows.map((row): InsertedJob => ({
     id: row['id'] ?? undefined,
     outcome: memberOf(INSERT_OUTCOMES, text(row, 'outcome')),
     index: integerOf(row, 'position') - 1,

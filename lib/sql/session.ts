@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { ClientBase } from 'pg';
-import type { QueryLimits } from './database.js';
+import type { QueryLimits } from './query-limits.js';
 
 /** What may be done on a connection that nobody else uses. */
 export interface Session {

@@ -29,7 +29,7 @@ const outcome = `
 // deadlock, whatever the order in which they lock.
 // Each job is looked up by its id: of a join, or of an `exists`, the planner reads the whole table, as long as that is not large.
 const settled = ({ job }: Names) => `
-    input as materialized (
+    input as not materialized (
       select id, ($16::uuid[])[claim] as claim_id, coalesce(outcome, 'successful') as outcome,
         delay, is_free, error, stack, result, duration
       from unnest(
@@ -40,47 +40,49 @@ const settled = ({ job }: Names) => `
       where id = any($1::bigint[]) and claim_id = any($16::uuid[]) and status = 'picked'
       for update skip locked),
     settled as materialized (
+      select *, outcome = 'successful' as succeeds, outcome in ('successful', 'exception', 'canceled') as ends,
+        outcome = wanted as as_wanted
+      from (
       select job.id, job.entrypoint, job.attempt, job.awaited, input.outcome as wanted,
         job.claim_id, input.delay, input.is_free, input.error, input.stack, input.result, input.duration, ${outcome} as outcome
-      from mine as job join input on input.id = job.id and input.claim_id = job.claim_id)`;
+      from mine as job join input on input.id = job.id and input.claim_id = job.claim_id) as judged)`;
 
-const ids = (...outcomes: string[]) =>
-  `any(array(select id from settled where outcome in (${outcomes.map((each) => `'${each}'`).join(', ')})))`;
+const changed = ({ job, jobLog, claim }: Names) => `
+    deleted as (
+      delete from ${job}
+      where id = any(array(select id from settled where ends))),
+    updated as (
+      update ${job} as job
+      set status = case settled.outcome when 'failed' then 'failed' else 'queued' end,
+        claim_id = null,
+        attempt = job.attempt - settled.is_free::int,
+        wait = case when settled.outcome = 'released' then job.wait when settled.delay > 0 then 'later' else 'ready' end,
+        run_at = case settled.outcome when 'retried' then clock_timestamp() + settled.delay * interval '1 ms' else job.run_at end
+      from settled
+      where job.id = settled.id and not settled.ends
+      returning job.status, job.wait),
+    logged as (
+      insert into ${jobLog} (job_id, entrypoint, attempt, status, claim_id, worker, error, stack, result, duration)
+      select id, entrypoint, attempt, outcome, claim_id, $10::text, error, stack, result, duration
+      from settled where ($14::boolean or not succeeds or awaited) and (succeeds or outcome <> 'released')),
+    reaped as (
+      delete from ${claim}
+      where claim_id = any(array(
+        select claim_id from ${claim} where claim_id = any($15::uuid[]) for update skip locked))
+      returning claim_id)`;
 
 // The answers are evaluated, and so are the notifications in them, though mostly there is no exception to be listed.
 const settleSql = statement(
   (names) => `
-    with ${settled(names)},
-    deleted as (
-      delete from ${names.job} where id = ${ids('successful', 'exception', 'canceled')}),
-    updated as (
-      update ${names.job} as job
-      set status = case settled.outcome when 'failed' then 'failed' else 'queued' end,
-        claim_id = null, attempt = job.attempt - settled.is_free::int,
-        wait = case when settled.outcome = 'released' then job.wait when settled.delay > 0 then 'later' else 'ready' end,
-        run_at = case settled.outcome when 'retried' then clock_timestamp() + settled.delay * interval '1 ms' else job.run_at end
-      from settled
-      where job.id = settled.id and settled.outcome in ('retried', 'failed', 'released')
-      returning job.status, job.wait),
-    logged as (
-      insert into ${names.jobLog} (job_id, entrypoint, attempt, status, claim_id, worker, error, stack, result, duration)
-      select id, entrypoint, attempt, outcome, claim_id, $10::text, error, stack, result, duration
-      from settled where outcome <> 'released' and (outcome <> 'successful' or awaited or $14::boolean)),
-    ${countAttempts(names, 'settled', 'duration')},
-    reaped as (
-      delete from ${names.claim}
-      where claim_id = any(array(
-        select claim_id from ${names.claim} where claim_id = any($15::uuid[]) for update skip locked))
-      returning claim_id),
+    with ${settled(names).trim()}, ${changed(names).trim()},
+    ${countAttempts(names, 'settled', { duration: 'duration', succeeds: 'succeeds' })},
     notified as materialized (
       select pg_notify($11::text, case when bool_and(wait = 'ready') then '' else '${LATER}' end)
       from updated where $12::boolean and status = 'queued' having count(*) > 0),
-    told as materialized (
-      select count(pg_notify($13::text, id::text)) from settled
-      where $12::boolean and awaited and outcome not in ('retried', 'released')),
     answer as materialized (
-      select count(*) filter (where outcome = wanted) as as_wanted,
-        (select count(*) from notified) as notified, (select count(*) from told) as told
+      select count(*) filter (where as_wanted) as as_wanted, (select count(*) from notified) as notified,
+        count(pg_notify($13::text, id::text)) filter (
+          where awaited and $12::boolean and outcome not in ('retried', 'released')) as told
       from settled)
     select input.id, input.claim_id, settled.outcome,
       case when settled.id is null then (

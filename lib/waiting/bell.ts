@@ -1,5 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
+// A longer one fires at once.
+const LONGEST_TIMER = 2 ** 31 - 1;
+
 /** Wakes one waiter. A ring that nobody waits for is kept for the next one. */
 export class Bell {
   private rung = false;
@@ -27,7 +30,7 @@ export class Bell {
         this.wake = undefined;
         resolve();
       };
-      const timer = setTimeout(end, ms);
+      const timer = setTimeout(end, Math.min(ms, LONGEST_TIMER));
       signal.addEventListener('abort', end);
       this.wake = end;
     });

@@ -2,12 +2,16 @@ import {
   blockedBackend,
   createTestDatabase,
   deferred,
+  eventually,
   onPool,
   openSession,
   type Queue,
   startWorker,
   type TestDatabase,
 } from '../support/index.js';
+
+const CONNECTED = `
+  select query from pg_stat_activity where datname = current_database() and application_name like '%nestjs-pgqueue%'`;
 
 describe('a worker that is stopped', () => {
   let database: TestDatabase;
@@ -134,6 +138,7 @@ describe('a worker that is stopped', () => {
     await session.db.query('select from pgqueue.job where id = $1 for update', [id]);
     end.resolve();
     await worker.stop();
+    await eventually(async () => expect(await database.query(CONNECTED)).toEqual([])); // a statement may still be under way
     await session.end();
     await database.query(`update pgqueue.claim set heartbeat_at = '-infinity'`);
     expect(await queue.dissolve()).toMatchObject([{ id, outcome: 'lost' }]);

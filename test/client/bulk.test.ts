@@ -117,6 +117,67 @@ describe('enqueueMany', () => {
     if (options.runAt) expect(due.map(({ ms }) => ms)).toEqual([options.runAt.getTime(), options.runAt.getTime()]);
   });
 
+  it.each<[string, JobInput[]]>([
+    [
+      'in everything',
+      [
+        { entrypoint: 'one', payload: 'é"\\', priority: 1, delay: 3_600_000, headers: { a: 1 }, maxAttempts: 2 },
+        { entrypoint: 'two', payload: null, runAt: new Date(4_102_444_800_000) },
+        { entrypoint: 'one', priority: -1, delay: 7_200_000, maxAttempts: 3 },
+      ],
+    ],
+    [
+      'in what only the last has',
+      [
+        { entrypoint: 'one' },
+        { entrypoint: 'one' },
+        { entrypoint: 'two', priority: 7, delay: 3_600_000, headers: {}, maxAttempts: 1 },
+      ],
+    ],
+    [
+      'in what only the first has',
+      [
+        { entrypoint: 'two', priority: 7, headers: {}, maxAttempts: 1, runAt: new Date('2001-01-01') },
+        { entrypoint: 'one' },
+      ],
+    ],
+    [
+      'in nothing',
+      Array<JobInput>(3).fill({ entrypoint: 'one', payload: 1, priority: 5, delay: 3_600_000, maxAttempts: 4 }),
+    ],
+  ])('writes each job as if it were alone, where jobs differ %s', async (_, jobs) => {
+    const read = (ids: string[]) =>
+      database.query(
+        `select to_jsonb(job) - 'id' - 'created_at' - 'run_at' as columns, payload::text, headers::text,
+           round(extract(epoch from run_at - case when run_at - created_at < '-1 min' or run_at > '2090-01-01'
+             then 'epoch' else created_at end)) as due
+         from pgqueue.job where id = any($1::bigint[]) order by id`,
+        [ids],
+      );
+    const together = await producer.queue.enqueueMany(jobs);
+    const alone: string[] = [];
+    for (const { entrypoint, payload, ...options } of jobs) {
+      alone.push((await producer.queue.enqueue(entrypoint, payload, options)).id);
+    }
+    expect(await read(together.map(({ id }) => id))).toEqual(await read(alone));
+    expect(await read(alone)).toMatchObject(
+      jobs.map(({ entrypoint, priority = 0, maxAttempts = null, headers = null }) => ({
+        columns: { entrypoint, priority, max_attempts: maxAttempts, headers },
+      })),
+    );
+  });
+
+  it('writes nothing, and says so, when a trigger leaves jobs out', async () => {
+    await database.query(`
+      create function leave_out() returns trigger language plpgsql as
+        $$ begin return case when new.priority = 13 then null else new end; end $$;
+      create trigger leave_out before insert on pgqueue.job for each row execute function leave_out()`);
+    const attempt = producer.queue.enqueueMany([{ entrypoint: 'name' }, { entrypoint: 'name', priority: 13 }]);
+    await expect(attempt).rejects.toThrow('Of 2 jobs 1 were inserted');
+    expect(await count()).toBe(0);
+    await database.query('drop trigger leave_out on pgqueue.job');
+  });
+
   it('takes a delay as enqueue does', async () => {
     await producer.queue.enqueue('name', 1, { delay: 3_600_000 });
     await producer.queue.enqueueMany([{ entrypoint: 'name', payload: 1, delay: 3_600_000 }]);
