@@ -8,6 +8,8 @@ const RATE: Metric = { key: 'rate', title: 'jobs/s', better: 'more' };
 const WARM_UP = 3_000;
 const SLOW_WARM_UP = 500;
 const GROWTH_WARM_UP = 1_000;
+/** Before the rate of a worker that lives on is measured. */
+const BUSY_FOR = 1_000;
 const CALLERS = 10;
 const SLOW: readonly ContestantName[] = ['graphilePlain', 'bullmqPostgres'];
 const ALL = Object.keys(CONTESTANTS) as ContestantName[];
@@ -87,7 +89,6 @@ function growthRun(name: GrowthCase, contestant: ContestantName, sizes: Sizes): 
     jobs: sizes.growthJobs,
     size: sizes.growthSize,
     running: sizes.running,
-    pinnedFor: sizes.pinnedFor,
     warmUp: GROWTH_WARM_UP,
   };
   return { scenario: 'growth', case: name, contestant: CONTESTANTS[contestant], parameters };
@@ -100,8 +101,13 @@ function growth(sizes: Sizes): Group {
   return { id: 'growth', title, metrics: [RATE], rounds: sizes.growthRounds, runs };
 }
 
-function pinned(sizes: Sizes): Group {
-  const runs = { small: growthRun('small', 'pgqueue', sizes), pinned: growthRun('pinned', 'pgqueue', sizes) };
+function pinned({ growthJobs, pinnedFor }: Sizes): Group {
+  const run = (pinned: 0 | 1, busyFor: number): RunSpec => ({
+    scenario: 'pinned',
+    contestant: CONTESTANTS.pgqueue,
+    parameters: { jobs: growthJobs, pinned, busyFor, warmUp: GROWTH_WARM_UP },
+  });
+  const runs = { small: run(0, BUSY_FOR), pinned: run(1, pinnedFor) };
   return { id: 'pinned', title: 'Growth under a pinned xmin', metrics: [RATE], rounds: 1, runs };
 }
 

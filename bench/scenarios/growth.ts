@@ -1,6 +1,5 @@
-import { Client } from 'pg';
 import { fill, type Ground, parameter, type Scenario, settleDown } from './scenario.js';
-import { rateOf, timeToDrain, warmUp } from './work.js';
+import { rateOf, warmUp } from './work.js';
 
 const DAY = 86_400_000;
 const NAMES = 1_000;
@@ -31,7 +30,6 @@ const CASES = {
     const { holdJobs } = await import('./holder.js'); // loads Nest, which other measurements should not
     return holdJobs(ground.url, parameter(ground, 'running'));
   },
-  pinned: pinXmin,
 } as const satisfies Record<string, Case>;
 
 export type GrowthCase = keyof typeof CASES;
@@ -46,18 +44,3 @@ export const growth: Scenario = async (ground) => {
   await finish();
   return { rate };
 };
-
-/** A transaction that sees the past, such as a long report or a backup, while jobs come and go. */
-async function pinXmin(ground: Ground) {
-  const client = new Client({ connectionString: ground.url });
-  await client.connect();
-  await client.query('begin isolation level repeatable read');
-  await client.query('select count(*) from pg_class');
-  const until = performance.now() + parameter(ground, 'pinnedFor');
-  const jobs = parameter(ground, 'jobs');
-  while (performance.now() < until) {
-    await fill(ground, jobs);
-    await timeToDrain(ground, jobs);
-  }
-  return () => client.end();
-}

@@ -5,6 +5,7 @@ import { enqueue } from './enqueue.js';
 import { growth } from './growth.js';
 import { idle } from './idle.js';
 import { latency } from './latency.js';
+import { pinned } from './pinned.js';
 import { recovery } from './recovery.js';
 import type { Scenario } from './scenario.js';
 import { strategies } from './strategies.js';
@@ -16,6 +17,7 @@ export const SCENARIOS = {
   latency,
   idle,
   growth,
+  pinned,
   contention,
   strategies,
   recovery,

@@ -1,7 +1,14 @@
 import 'reflect-metadata';
 import { type INestApplicationContext, Injectable, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { Entrypoint, PgQueueModule, PgQueueProducer, PgQueueWorker, type WorkerOptions } from 'nestjs-pgqueue';
+import {
+  Entrypoint,
+  PgQueueAdmin,
+  PgQueueModule,
+  PgQueueProducer,
+  PgQueueWorker,
+  type WorkerOptions,
+} from 'nestjs-pgqueue';
 import { DataSource } from 'typeorm';
 import { type BenchJob, type CreateSystem, NOOP, PAYLOAD, type System } from './system.js';
 
@@ -75,6 +82,14 @@ class PgQueueSystem implements System {
       `select from pgqueue.job where status in ('queued', 'picked') limit 1`,
     );
     return rows.length === 0;
+  }
+
+  pause(): Promise<boolean> {
+    return this.app.get<PgQueueAdmin>(PgQueueAdmin).pause(NOOP);
+  }
+
+  resume(): Promise<boolean> {
+    return this.app.get<PgQueueAdmin>(PgQueueAdmin).resume(NOOP);
   }
 
   async close(): Promise<void> {

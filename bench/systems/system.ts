@@ -20,6 +20,9 @@ export interface System {
   startWorker(handle: () => void): Promise<() => Promise<unknown>>;
   /** Whether every outcome is written, and nothing waits. */
   isDrained(): Promise<boolean>;
+  /** Has workers begin no more jobs until `resume`, of those that can. */
+  pause?(): Promise<unknown>;
+  resume?(): Promise<unknown>;
   close(): Promise<unknown>;
 }
 

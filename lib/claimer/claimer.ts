@@ -76,8 +76,10 @@ export class Claimer {
       if (isIdle) await settled();
       this.lookout.want();
       const turn = await this.claimOnce(signal);
-      if (turn === 'nothing' && isIdle && !this.lookAtHead()) return;
-      if (turn !== 'again') await this.waitForSlot(this.context.options.pollInterval, signal);
+      const isDrained = turn === 'nothing' && isIdle;
+      if (isDrained && !this.lookAtHead()) return;
+      // Nothing runs that could free a slot.
+      if (turn !== 'again' && !isDrained) await this.waitForSlot(this.context.options.pollInterval, signal);
     }
   }
 

@@ -23,6 +23,31 @@ describe('a reaper', () => {
     expect(asked).toEqual([['a', 'b']]);
   });
 
+  it('does not ask for what a settle has removed in the meantime', async () => {
+    const { reaper, asked } = reaperOf(['b'], new AbortController().signal);
+    reaper.add(['a', 'b']);
+    expect(reaper.ended).toEqual(['a', 'b']);
+    reaper.removed(['a']);
+    expect(reaper.ended).toEqual(['b']);
+    await reaper.busy;
+    expect(asked).toEqual([['b']]);
+    expect(reaper.ended).toEqual([]);
+  });
+
+  it('waits for the next settle before it asks, unless somebody waits for it', async () => {
+    jest.useFakeTimers();
+    const { reaper, asked } = reaperOf(['a'], new AbortController().signal);
+    reaper.add(['a']);
+    await jest.advanceTimersByTimeAsync(49);
+    expect(asked).toEqual([]);
+    await jest.advanceTimersByTimeAsync(1);
+    expect(asked).toEqual([['a']]);
+    reaper.add(['a']);
+    await reaper.busy;
+    expect(asked).toEqual([['a'], ['a']]);
+    jest.useRealTimers();
+  });
+
   it('gives up what stays locked', async () => {
     const { reaper, asked } = reaperOf([], new AbortController().signal);
     reaper.add(['a']);

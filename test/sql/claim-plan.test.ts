@@ -1,12 +1,17 @@
 import { randomUUID } from 'node:crypto';
+import type { Outcome } from '../../lib/domain/outcome.js';
 import { promoteJobs, readOutlook } from '../../lib/sql/promote.js';
+import { settleJobs } from '../../lib/sql/settle.js';
 import {
+  type Claim,
   createTestDatabase,
   explain,
+  FAILED,
   makeStale,
   names,
   onPool,
   queueOn,
+  RELEASED,
   SUCCESSFUL,
   type TestDatabase,
 } from '../support/index.js';
@@ -14,6 +19,10 @@ import {
 const MANY = 200_000;
 const MOST_BUFFERS = 50;
 const HOUR = 3_600_000;
+
+const RETRIED: Outcome = { type: 'retried', delay: 0, error: { message: 'Error: no', stack: null } };
+const OUTCOMES = [SUCCESSFUL, RETRIED, FAILED, RELEASED];
+const settlementOf = ({ claimId }: Claim, id: string, outcome: Outcome) => ({ id, claimId, outcome, duration: 1 });
 
 // Urgent, and of names on both sides of 'work', so that no order of an index is kind to the claim by chance.
 const CROWD = `
@@ -51,6 +60,20 @@ describe.each([
       expect(nodes).not.toContain('Seq Scan');
     });
 
+    it(`a claim behind a place reads less than ${MOST_BUFFERS} pages, whether it finds something or not`, async () => {
+      for (const [entrypoint, priority] of [
+        ['work', -5],
+        ['another', 100],
+        ['none', 0],
+      ] as const) {
+        const { buffers, readWhole } = await explain(database, (db) =>
+          queueOn(db).claim(1, { entrypoints: ['work', 'another'], behind: { entrypoint, priority, after: '1' } }),
+        );
+        expect(buffers).toBeLessThan(MOST_BUFFERS);
+        expect(readWhole).not.toContain('job');
+      }
+    });
+
     it(`a claim that finds nothing reads less than ${MOST_BUFFERS} pages`, async () => {
       const { buffers } = await explain(database, (db) => queueOn(db).claim(10, { entrypoints: ['none', 'nothing'] }));
       expect(buffers).toBeLessThan(MOST_BUFFERS);
@@ -70,6 +93,18 @@ describe.each([
         queueOn(db).settle({ claimId: randomUUID(), ids, jobs: [], crowded: false, took: 0 }, SUCCESSFUL),
       );
       expect(nodes).not.toContain('Seq Scan');
+    });
+
+    it('to settle outcomes of all kinds, and remove claims that have ended, looks at each by its id', async () => {
+      const claim = await onPool(database).claim(100, { entrypoints: ['zoo'] });
+      const settlements = claim.ids.map((id, index) => settlementOf(claim, id, OUTCOMES[index % OUTCOMES.length]!));
+      const { buffers, readWhole } = await explain(database, (db) =>
+        settleJobs(db, names, settlements, { worker: 'test', notify: true, ended: [claim.claimId, randomUUID()] }),
+      );
+      expect(readWhole).not.toContain('job');
+      expect(buffers).toBeLessThan(100 * MOST_BUFFERS);
+      await onPool(database).settle(claim, RELEASED);
+      await onPool(database).reap(claim);
     });
 
     it('to dissolve one claim among 1,000 looks at its jobs by their ids', async () => {

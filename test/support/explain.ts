@@ -1,34 +1,63 @@
+import { escapeLiteral, type Pool } from 'pg';
 import type { Database } from '../../lib/sql/database.js';
+import { nameOf } from '../../lib/sql/session.js';
 import type { TestDatabase } from './test-database.js';
 
 interface Node {
   'Node Type': string;
+  'Relation Name'?: string;
   'Shared Hit Blocks': number;
   'Shared Read Blocks': number;
   Plans?: Node[];
 }
 
-interface Explained {
+export interface Explained {
   /** Pages that the statement looked at, wherever they were. */
   readonly buffers: number;
   /** The kinds of its steps, such as `Seq Scan`. */
   readonly nodes: readonly string[];
+  /** The tables that it read from their beginning to their end. */
+  readonly readWhole: readonly string[];
 }
 
 /** Runs the first statement that `work` sends, and rolls it back. */
-export async function explain(database: TestDatabase, work: (db: Database) => Promise<unknown>): Promise<Explained> {
+export async function explain({ pool }: TestDatabase, work: (db: Database) => Promise<unknown>): Promise<Explained> {
   const [text, values] = await firstStatement(work);
-  const client = await database.pool.connect();
+  return explainOn(pool, text, values);
+}
+
+/** As `explain`, by the plan under which the only connection of `pool` has prepared the statement. */
+export async function explainPrepared(pool: Pool, work: (db: Database) => Promise<unknown>): Promise<Explained> {
+  const [text, values] = await firstStatement(work);
+  return explainOn(pool, `execute ${nameOf(text)} (${(values as Value[]).map(literalOf).join(', ')})`);
+}
+
+async function explainOn(pool: Pool, text: string, values?: unknown[]): Promise<Explained> {
+  const client = await pool.connect();
   try {
     await client.query('begin');
     const { rows } = await client.query(`explain (analyze, buffers, format json) ${text}`, values);
     const nodes = flatten(rows[0]['QUERY PLAN'][0].Plan as Node);
-    // Each node's count has those below it, but a changing step that nothing reads ends after the topmost.
-    return { buffers: Math.max(...nodes.map(buffersOf)), nodes: nodes.map((node) => node['Node Type']) };
+    const whole = nodes.filter((node) => node['Node Type'] === 'Seq Scan');
+    return {
+      // Each node's count has those below it, but a changing step that nothing reads ends after the topmost.
+      buffers: Math.max(...nodes.map(buffersOf)),
+      nodes: nodes.map((node) => node['Node Type']),
+      readWhole: whole.map((node) => node['Relation Name'] ?? ''),
+    };
   } finally {
     await client.query('rollback');
     client.release();
   }
+}
+
+type Value = string | number | boolean | null | (string | number | null)[];
+
+// EXECUTE takes no parameters.
+function literalOf(value: Value): string {
+  if (value === null) return 'null';
+  if (!Array.isArray(value)) return escapeLiteral(String(value));
+  return escapeLiteral(`{${value.map((each) => (each === null ? 'null' : JSON.stringify(each))).join(',')}}`);
 }
 
 async function firstStatement(work: (db: Database) => Promise<unknown>): Promise<[string, unknown[]]> {

@@ -4,7 +4,7 @@ export { deferred, type Deferred } from './deferred.js';
 export { eventually } from './eventually.js';
 export { type Exit, spawnWorker, type WorkerProcess } from './spawn-worker.js';
 export { type Fleet, startFleet } from './fleet.js';
-export { explain } from './explain.js';
+export { explain, explainPrepared } from './explain.js';
 export { silentLogger } from './silent-logger.js';
 export { startApp, type TestApp } from './test-app.js';
 export { startProxy, type TcpProxy } from './tcp-proxy.js';

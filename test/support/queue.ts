@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { FailurePolicy } from '../../lib/domain/failure-policy.js';
 import type { Outcome } from '../../lib/domain/outcome.js';
-import { claimAlone, claimJobs, type ClaimResult } from '../../lib/sql/claim.js';
+import { claimAlone, claimBehind, claimJobs, type ClaimResult, type Place } from '../../lib/sql/claim.js';
 import { beatClaims, reapClaims } from '../../lib/sql/claims.js';
 import { type DissolvedJob, dissolveClaims } from '../../lib/sql/dissolve.js';
 import { type Database, poolDatabase } from '../../lib/sql/database.js';
@@ -33,6 +33,8 @@ export interface ClaimOptions {
   window?: number;
   /** Claims of what is to run alone. */
   alone?: boolean;
+  /** Claims only what lies behind it. */
+  behind?: Place;
   /** The label of the worker. */
   as?: string;
 }
@@ -79,19 +81,14 @@ export function queueOn(db: Database): Queue {
         as = 'test',
         alone = false,
         company = true,
+        behind,
       } = {},
     ) => {
       const claimId = randomUUID();
       const wanted = entrypoints.map((name) => ({ name, maxAttempts, onFailure }));
+      const request = { claimId, worker: as, company, limit, candidates: limit * window, entrypoints: wanted };
       const claim = alone ? claimAlone : claimJobs;
-      const result = await claim(db, names, {
-        claimId,
-        worker: as,
-        company,
-        limit,
-        candidates: limit * window,
-        entrypoints: wanted,
-      });
+      const result = await (behind ? claimBehind(db, names, request, behind) : claim(db, names, request));
       return { ...result, claimId, ids: result.jobs.map(({ id }) => id) };
     },
     settle: async ({ claimId, ids }, outcome, some = ids) => {

@@ -1,0 +1,86 @@
+import { Frontier } from '../../lib/claimer/frontier.js';
+import type { ClaimedJob } from '../../lib/domain/job.js';
+
+const jobs = (...ids: number[]) => ids.map((id) => job(id));
+const job = (id: number, entrypoint = 'work', priority = 0) => ({ id: String(id), entrypoint, priority }) as ClaimedJob;
+const placeAfter = (id: number) => ({ entrypoint: 'work', priority: 0, after: String(id) });
+
+describe('the place behind which the next claim goes on', () => {
+  let frontier: Frontier;
+  beforeEach(() => {
+    jest.useFakeTimers();
+    frontier = new Frontier();
+  });
+  afterEach(() => jest.useRealTimers());
+  const pass = (ms: number) => jest.advanceTimersByTime(ms);
+
+  it('is not known before a claim from the head has won a full batch', () => {
+    expect(frontier.behind).toBeUndefined();
+    expect(frontier.rest).toBe(Infinity);
+    expect(frontier.forget()).toBe(false);
+  });
+
+  it('is the last job of the last batch, until it is time to look at the head again', () => {
+    frontier.begin(jobs(3, 1, 7), 0);
+    expect(frontier.behind).toEqual(placeAfter(7));
+    pass(30);
+    frontier.advance(jobs(8, 9));
+    expect(frontier.behind).toEqual(placeAfter(9));
+    expect(frontier.rest).toBe(20);
+    pass(20);
+    expect(frontier.behind).toBeUndefined();
+    expect(frontier.rest).toBe(0);
+  });
+
+  it.each([
+    [0.5, 50],
+    [2.5, 50],
+    [10, 200],
+    [1_000, 20_000],
+    [10_000, 30_000],
+  ])('where a claim from the head takes %d ms, it is looked at after %d ms', (took, rest) => {
+    frontier.begin(jobs(1), took);
+    expect(frontier.rest).toBe(rest);
+  });
+
+  it('is none when a batch is of two entrypoints, or of two priorities', () => {
+    for (const mixed of [[job(1), job(2, 'other')], [job(2, 'work', 1), job(1)], []]) {
+      frontier.begin(mixed, 10);
+      expect(frontier.behind).toBeUndefined();
+      expect(frontier.rest).toBe(Infinity);
+      frontier.begin(jobs(1), 10);
+      frontier.advance(mixed);
+      expect(frontier.behind).toBeUndefined();
+    }
+  });
+
+  it('is that of the entrypoint and the priority of the batch', () => {
+    frontier.begin([job(4, 'other', -3)], 10);
+    expect(frontier.behind).toEqual({ entrypoint: 'other', priority: -3, after: '4' });
+  });
+
+  it('is forgotten at once when there may be something at the head and a claim from there is cheap', () => {
+    frontier.begin(jobs(1), 2);
+    expect(frontier.hurry()).toBe(true);
+    expect(frontier.behind).toBeUndefined();
+    expect(frontier.rest).toBe(Infinity);
+  });
+
+  it('is kept for its share of the time when a claim from the head is expensive, however often it hurries', () => {
+    frontier.begin(jobs(1), 10);
+    for (let waited = 0; waited <= 150; waited += 50, pass(50)) {
+      expect(frontier.hurry()).toBe(false);
+      expect(frontier.rest).toBe(200 - waited);
+    }
+    pass(1);
+    expect(frontier.hurry()).toBe(true);
+  });
+
+  it('is new with each claim from the head, whose price is that of the latest', () => {
+    frontier.begin(jobs(1), 1_000);
+    expect(frontier.forget()).toBe(true);
+    expect(frontier.rest).toBe(Infinity);
+    frontier.begin(jobs(5), 0);
+    expect(frontier.rest).toBe(50);
+  });
+});

@@ -1,0 +1,143 @@
+import { Pool } from 'pg';
+import { type Database, ownDatabase } from '../../lib/sql/database.js';
+import { promoteJobs, readOutlook } from '../../lib/sql/promote.js';
+import { settleJobs } from '../../lib/sql/settle.js';
+import {
+  type Claim,
+  createTestDatabase,
+  eventually,
+  explainPrepared,
+  makeStale,
+  names,
+  queueOn,
+  SUCCESSFUL,
+  type TestDatabase,
+  useWorkerGround,
+} from '../support/index.js';
+
+const MANY = 100_000;
+const CLAIMS = 10_000;
+const BATCH = 100;
+const HOUR = 3_600_000;
+const MOST_BUFFERS = 50;
+const OUTLOOK = { suspicion: HOUR, heartbeatTimeout: 30_000 };
+const PLACE = { entrypoint: 'work', priority: 0, after: '1000' };
+
+const promote = (db: Database) => promoteJobs(db, names, { suspicion: HOUR, notify: false });
+const lookOut = (db: Database) => readOutlook(db, names, ['work', 'none'], OUTLOOK);
+
+/** Sends each statement that a worker sends again and again. */
+async function workOff(db: Database): Promise<void> {
+  const queue = queueOn(db);
+  await lookOut(db);
+  await promote(db);
+  const claim = await queue.claim(1);
+  await queue.claim(1, { behind: { ...PLACE, after: '0' } });
+  await queue.claim(1, { alone: true });
+  await queue.beat(claim);
+  await queue.dissolve();
+  await queue.settle(claim, SUCCESSFUL);
+  await queue.reap(claim);
+}
+
+describe(`what was planned while the tables were empty, now that there are ${MANY} jobs and ${CLAIMS} claims and nobody has analysed them`, () => {
+  let database: TestDatabase;
+  let pool: Pool;
+  let claim: Claim;
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    for (const table of ['job', 'claim']) {
+      await database.query(`alter table pgqueue.${table} set (autovacuum_enabled = false)`);
+    }
+    pool = new Pool({ connectionString: database.url, max: 1 });
+    await workOff(ownDatabase(pool));
+    await database.query(`
+      insert into pgqueue.job (entrypoint, wait, run_at)
+      select 'work', case when n % 3 = 0 then 'later' else 'ready' end, clock_timestamp() + interval '1 day'
+      from generate_series(1, ${MANY}) n`);
+    await database.query(`
+      insert into pgqueue.claim (claim_id, heartbeat_at, worker, job_ids)
+      select gen_random_uuid(), clock_timestamp(), 'living', array[n] from generate_series(1, ${CLAIMS}) n`);
+    claim = await queueOn(ownDatabase(pool)).claim(BATCH);
+  });
+  afterAll(async () => {
+    await pool.end();
+    await database.drop();
+  });
+
+  const explained = (work: (db: Database) => Promise<unknown>) => explainPrepared(pool, work);
+
+  it('is still the plan: nothing was planned again', async () => {
+    const { rows } = await pool.query(`
+      select name, generic_plans from pg_prepared_statements
+      where statement like '%locked as materialized%' and (generic_plans > 1 or custom_plans > 0)`);
+    expect(rows).toEqual([{ name: expect.any(String) as string, generic_plans: '2' }]);
+  });
+
+  it.each([
+    ['a claim', 10, (db: Database) => queueOn(db).claim(10)],
+    ['a claim behind a place', 10, (db: Database) => queueOn(db).claim(10, { behind: PLACE })],
+    ['a claim of what is to run alone', 1, (db: Database) => queueOn(db).claim(1, { alone: true })],
+    ['a settle', BATCH, (db: Database) => queueOn(db).settle(claim, SUCCESSFUL)],
+    ['a beat', 1, (db: Database) => queueOn(db).beat(claim)],
+    ['a reap', BATCH, (db: Database) => queueOn(db).reap(claim)],
+    ['a promotion', 1, promote],
+  ])('%s reads by index, and a few pages for each job', async (_, jobs, work) => {
+    const { buffers, readWhole } = await explained(work);
+    expect(readWhole).toEqual([]);
+    expect(buffers).toBeLessThan(MOST_BUFFERS * jobs);
+  });
+
+  it('a settle that also removes ended claims reads by index', async () => {
+    const settlements = claim.ids.map((id) => ({ id, claimId: claim.claimId, outcome: SUCCESSFUL, duration: 1 }));
+    const context = { worker: 'test', notify: true, ended: [claim.claimId] };
+    expect(await explained((db) => settleJobs(db, names, settlements, context))).toMatchObject({ readWhole: [] });
+  });
+
+  it('a dissolve and an outlook read all claims, and of the jobs only some', async () => {
+    await makeStale(database, claim);
+    const work: [number, (db: Database) => Promise<unknown>][] = [
+      [BATCH, (db) => queueOn(db).dissolve()],
+      [1, lookOut],
+    ];
+    for (const [jobs, each] of work) {
+      const { buffers, readWhole } = await explained(each);
+      expect(new Set(readWhole)).toEqual(new Set(['claim']));
+      expect(buffers).toBeLessThan(2 * CLAIMS + MOST_BUFFERS * jobs);
+    }
+  });
+});
+
+describe('while statements are prepared, a migration that', () => {
+  const ground = useWorkerGround();
+
+  it.each([
+    ['adds columns', `alter table pgqueue.job add column tag text, add column weight integer not null default 1`],
+    [
+      'replaces the index of claims',
+      `drop index pgqueue.job_ready;
+       create index job_ready_again on pgqueue.job (entrypoint, priority desc, id, run_at)
+       where status = 'queued' and wait = 'ready'`,
+    ],
+    [
+      'adds a column to each table that a worker writes',
+      `
+       alter table pgqueue.claim add column tag text;
+       alter table pgqueue.job_log add column tag text;
+       alter table pgqueue.entrypoint add column tag text`,
+    ],
+  ])('%s leaves the worker at work', async (_, migration) => {
+    const worker = await ground.start({ work: () => undefined }, { heartbeatTimeout: 400 });
+    await worker.event('listening');
+    const runs = async () => {
+      const ids = await ground.queue.add(...Array.from({ length: 50 }, () => 'work'), { delay: 1 });
+      await eventually(async () => expect(await ground.database.query('select from pgqueue.job')).toEqual([]));
+      return ids.length;
+    };
+    const before = await runs();
+    await ground.database.query(migration);
+    const after = await runs();
+    expect(await ground.log()).toHaveLength(before + after);
+    expect(worker.events.filter(({ type }) => type === 'error' || type === 'refused')).toEqual([]);
+  });
+});
