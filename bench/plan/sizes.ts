@@ -59,7 +59,7 @@ export const QUICK: Sizes = {
   growthSize: 100_000,
   running: 2_000,
   pinnedFor: 5_000,
-  contention: 100_000,
+  contention: 300_000,
   strategyRounds: 1,
   strategyJobs: 16_000,
   strategyClaimers: [1, 8, 32],

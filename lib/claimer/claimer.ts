@@ -122,11 +122,12 @@ export class Claimer {
     const { jobs, crowded, took } = await this.claim(limit);
     if (crowded) return this.makeWay(jobs, limit, signal);
     this.crowded.reset();
-    if (this.pace.cleared(jobs.length < limit)) return 'again';
     if (jobs.length === limit) {
+      this.pace.won(jobs);
       this.frontier.begin(jobs, took);
       return 'again';
     }
+    if (this.pace.cameShort(limit)) return 'again';
     this.isDry = true;
     if (jobs.length > 0) return 'short';
     return this.turnToSuspects();

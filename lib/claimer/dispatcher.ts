@@ -22,6 +22,9 @@ interface JobClaim {
   readonly claimId: string;
 }
 
+/** For so long jobs are started, one after the other, before beats, answers and the application's requests have their turn. */
+const TURN = 20;
+
 /** Runs handlers and turns what comes back into outcomes. */
 export class Dispatcher {
   private readonly running = new Set<Run>();
@@ -29,6 +32,9 @@ export class Dispatcher {
   private waiting: Run[] = [];
   private patience: NodeJS.Timeout | undefined;
   private readonly prefetch = new Prefetch();
+  /** The next turn of the event loop in which jobs are started, if some are to be. */
+  private turn: NodeJS.Immediate | undefined;
+  private turnEnds = 0;
 
   constructor(
     private readonly context: WorkerContext,
@@ -67,7 +73,7 @@ export class Dispatcher {
   /** @param soon after what goes on has been done, such as sending the next claim */
   run(jobs: readonly ClaimedJob[], soon = false): void {
     for (const job of jobs) this.waiting.push(new Run(job, this.complete));
-    if (soon) setImmediate(() => this.startNext());
+    if (soon) this.startSoon();
     else this.startNext();
     if (this.waiting.length > 0) this.patience ??= setTimeout(() => this.losePatience(), PATIENCE);
   }
@@ -112,9 +118,21 @@ export class Dispatcher {
   }
 
   private startNext(): void {
+    const now = performance.now();
+    if (now >= this.turnEnds) return this.startSoon();
+    const [oldest] = this.waiting;
+    if (oldest !== undefined && now - oldest.claimedAt >= PATIENCE) return this.losePatience();
     const count = this.context.options.concurrency - this.running.size;
     for (const run of this.waiting.splice(0, count)) void this.start(run);
     if (this.waiting.length === 0) this.endPatience();
+  }
+
+  private startSoon(): void {
+    this.turn ??= setImmediate(() => {
+      this.turn = undefined;
+      this.turnEnds = performance.now() + TURN;
+      this.startNext();
+    });
   }
 
   private async start(run: Run): Promise<void> {

@@ -3,9 +3,12 @@ import type { Place } from '../sql/claim.js';
 
 /** Milliseconds for which more urgent jobs, and those that were committed late, may be passed by. */
 const SHORTEST = 50;
-/** A claim from the head of the queue may take this part of the time. */
-const SHARE = 20;
+/** Claims from the head of the queue may take a 20th of the time, */
+const REST = 20;
 const LONGEST = 30_000;
+/** and a 4th of it when there is nothing behind the place, or somebody tells of something new. */
+const SHORT_REST = 4;
+const LONGEST_SHORT = 2_000;
 
 /**
  * How far the claims of a deep queue have come. As long as they win jobs of one entrypoint and priority, the next one goes on
@@ -14,7 +17,7 @@ const LONGEST = 30_000;
 export class Frontier {
   private place: Place | undefined;
   private begunAt = 0;
-  private price = 0;
+  private took = 0;
   private until = 0;
 
   /** Where to go on; `undefined` is the head of the queue. */
@@ -30,8 +33,8 @@ export class Frontier {
   /** A claim from the head of the queue has won a full batch, in so many milliseconds of the server. */
   begin(jobs: readonly ClaimedJob[], took: number): void {
     this.begunAt = performance.now();
-    this.price = Math.min(took * SHARE, LONGEST);
-    this.until = this.begunAt + Math.max(SHORTEST, this.price);
+    this.took = took;
+    this.until = this.begunAt + Math.max(SHORTEST, Math.min(took * REST, LONGEST));
     this.advance(jobs);
   }
 
@@ -47,7 +50,7 @@ export class Frontier {
 
   /** There may be something at the head, or nothing behind the place. Returns whether the next claim looks there. */
   hurry(): boolean {
-    this.until = Math.min(this.until, this.begunAt + this.price);
+    this.until = Math.min(this.until, this.begunAt + Math.min(this.took * SHORT_REST, LONGEST_SHORT));
     if (this.rest < SHORTEST) this.forget();
     return this.place === undefined;
   }

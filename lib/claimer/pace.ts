@@ -1,3 +1,5 @@
+import type { ClaimedJob } from '../domain/job.js';
+import type { ClaimRequest } from '../sql/claim.js';
 import { BATCH } from './prefetch.js';
 
 // What rivals, or somebody's long transaction, hold locked at the head of the queue is looked past.
@@ -23,15 +25,18 @@ export class Pace {
   /** How many jobs at the head of the queue are, by chance, left to rivals. */
   private spread = 0;
   private batch = BATCH;
+  /** How many jobs of one entrypoint are looked at: where many have some, few of each do. */
+  private ofOne = Infinity;
 
   limit(wanted: number): number {
     return Math.min(wanted, Math.floor(this.batch));
   }
 
   /** What a claim of so many jobs looks at. */
-  place(limit: number): { readonly candidates: number; readonly offset: number } {
+  place(limit: number): Pick<ClaimRequest, 'candidates' | 'candidatesOfOne' | 'offset'> {
     const candidates = Math.max(Math.min(limit * this.window, MOST_CANDIDATES), FEWEST_CANDIDATES);
-    return { candidates, offset: Math.floor(Math.random() * this.spread) };
+    const candidatesOfOne = Math.min(this.ofOne, candidates);
+    return { candidates, candidatesOfOne, offset: Math.floor(Math.random() * this.spread) };
   }
 
   /** A claim came short because of rivals. */
@@ -40,12 +45,22 @@ export class Pace {
     this.spread = Math.min(Math.max(this.spread * 2, limit), WIDEST_SPREAD);
   }
 
-  /** A claim did not come short because of rivals. Returns whether it may have left something to them that is still there. */
-  cleared(isShort: boolean): boolean {
+  /** A claim did not come short because of rivals. */
+  won(jobs: readonly ClaimedJob[]): void {
     this.window = Math.max(this.window / 2, NARROWEST_WINDOW);
-    const wasSpread = this.spread > 0;
-    this.spread = isShort ? 0 : Math.floor(this.spread * CLOSING);
-    return isShort && wasSpread;
+    this.spread = Math.floor(this.spread * CLOSING);
+    const counts = new Map<string, number>();
+    for (const { entrypoint } of jobs) counts.set(entrypoint, (counts.get(entrypoint) ?? 0) + 1);
+    this.ofOne = Math.max(Math.max(...counts.values()) * NARROWEST_WINDOW, FEWEST_CANDIDATES);
+  }
+
+  /** A claim came short, though not because of rivals. Returns whether it has left something out. */
+  cameShort(limit: number): boolean {
+    const hasLeftOut = this.spread > 0 || this.ofOne < this.place(limit).candidates;
+    this.window = Math.max(this.window / 2, NARROWEST_WINDOW);
+    this.spread = 0;
+    this.ofOne = Infinity;
+    return hasLeftOut;
   }
 
   took(ms: number): void {

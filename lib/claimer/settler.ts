@@ -1,5 +1,5 @@
 import { ClaimLost } from '../domain/errors.js';
-import { plainOutcome, type RecordedOutcome } from '../domain/outcome.js';
+import { type Outcome, plainOutcome, type RecordedOutcome } from '../domain/outcome.js';
 import type { Database } from '../sql/database.js';
 import { isSettledBy, settleJobs, type SettleContext, type SettledJob, type Settlement } from '../sql/settle.js';
 import { isRefusal } from '../sql/transient.js';
@@ -11,6 +11,8 @@ import { reportError } from './report-error.js';
 import type { WorkerContext } from './worker-context.js';
 
 const BATCH = 1_000;
+// A statement of a gigabyte takes longer than anybody waits for its answer.
+const BATCH_BYTES = 8 * 1024 * 1024;
 
 // A trigger, or a constraint, of somebody who has to change it.
 const REFUSED_PAUSE = 5_000;
@@ -83,8 +85,19 @@ export class Settler {
 
   private async writeAll(): Promise<void> {
     await Promise.resolve(); // what ends in this tick goes together
-    while (this.waiting.length > 0) await this.writeBatch(this.waiting.splice(0, BATCH));
+    while (this.waiting.length > 0) await this.writeBatch(this.waiting.splice(0, this.batchSize()));
     this.writing = undefined; // in the tick of the check: what came in between would wait for the next to come
+  }
+
+  /** How many of those that wait go together. */
+  private batchSize(): number {
+    let [count, bytes] = [0, 0];
+    for (const { outcome } of this.waiting) {
+      bytes += sizeOf(outcome);
+      if (count === BATCH || (count > 0 && bytes > BATCH_BYTES)) break;
+      count++;
+    }
+    return count;
   }
 
   private async writeBatch(batch: readonly Settlement[]): Promise<void> {
@@ -192,6 +205,12 @@ function isWritten(job: SettledJob): job is WrittenJob {
 
 function asSuccessful({ id, claimId }: Settlement): WrittenJob {
   return { id, claimId, outcome: 'successful' };
+}
+
+/** About how many bytes there are to be written, of results and errors. */
+function sizeOf(outcome: Outcome): number {
+  if ('error' in outcome) return outcome.error.message.length + (outcome.error.stack?.length ?? 0);
+  return outcome.type === 'successful' ? (outcome.result?.json?.length ?? 0) : 0;
 }
 
 // A job can be settled twice by one process: for a claim that was lost and for the one that followed.

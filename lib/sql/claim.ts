@@ -15,6 +15,8 @@ export interface ClaimRequest {
   readonly candidates: number;
   /** How many are left to rivals, of each entrypoint. @default 0 */
   readonly offset?: number;
+  /** How many jobs of one entrypoint are looked at. @default candidates */
+  readonly candidatesOfOne?: number;
   readonly entrypoints: readonly ClaimedEntrypoint[];
 }
 
@@ -56,7 +58,7 @@ const lockMostUrgent =
       from wanted cross join lateral (
         select id, priority from ${job}
         where entrypoint = wanted.name and status = 'queued' and wait = '${wait}'${condition}
-        order by priority desc, id offset $9::int limit $6::int) as ready
+        order by priority desc, id offset $9::int limit $10::int) as ready
       order by ready.priority desc, ready.id limit $6::int),
     locked as materialized (
       select job.id
@@ -68,11 +70,11 @@ const lockMostUrgent =
 
 // What is dead is not looked at again, where a long transaction keeps it from being removed.
 const lockBehind = ({ job }: Names) => `
-    candidate as materialized (select where $6::int is null and $9::int is null),
+    candidate as materialized (select where $6::int is null and $9::int is null and $10::int is null),
     locked as materialized (
       select id from ${job}
       where entrypoint = (select name from wanted) and status = 'queued' and wait = 'ready'
-        and priority = $10::int and id > $11::bigint
+        and priority = $11::int and id > $12::bigint
       order by id limit $3::int
       for update skip locked)`;
 
@@ -149,6 +151,7 @@ async function claim(
     request.entrypoints.map(({ onFailure }) => onFailure),
     request.company,
     request.offset ?? 0,
+    request.candidatesOfOne ?? request.candidates,
     ...place,
   ]);
   const jobs = rows.filter((row) => row['id'] !== null).map((row) => toClaimedJob(row, request));
