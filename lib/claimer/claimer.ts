@@ -48,7 +48,11 @@ export class Claimer {
       onFailure,
     }));
     this.isolation = new Isolation(context.options.heartbeatTimeout);
-    this.lookout = new Lookout(context, this.isolation, { onReady: () => wakeUp.ring(), onLook });
+    this.lookout = new Lookout(context, this.isolation, {
+      isDry: () => this.isDry,
+      onReady: () => wakeUp.ring(),
+      onLook,
+    });
   }
 
   start(): void {

@@ -10,6 +10,8 @@ const LOCKED_LATER = 50;
 const POLLS_OF_GRACE = 2;
 
 export interface LookoutListener {
+  /** Whether nothing is claimed until there may be something. If not, nobody has to look for that. */
+  readonly isDry: () => boolean;
   /** There may be something to claim. */
   readonly onReady: () => void;
   /** How often it is called tells that somebody looks. `stale`: somebody's claims are no longer beaten. */
@@ -72,7 +74,9 @@ export class Lookout {
   private async read(db: Database): Promise<Outlook> {
     const { names, options } = this.context;
     const { suspicion } = this.isolation;
-    const outlook = await readOutlook(db, names, this.names, { suspicion, heartbeatTimeout: options.heartbeatTimeout });
+    const { heartbeatTimeout } = options;
+    const ready = this.listener.isDry();
+    const outlook = await readOutlook(db, names, this.names, { suspicion, heartbeatTimeout, ready });
     this.listener.onLook(outlook.stale);
     return outlook;
   }

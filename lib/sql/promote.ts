@@ -49,7 +49,7 @@ const outlookSql = statement(
       exists (select from later where wait <= 0) or coalesce((
         select run_at <= clock_timestamp() - $2::float8 * interval '1 ms'
         from ${names.job} where status = 'queued' and wait = 'alone' order by run_at limit 1), false) as overdue,
-      exists (${first(names, 'ready')}) as ready,
+      $5::boolean and exists (${first(names, 'ready')}) as ready,
       exists (${first(names, 'alone')}) as alone,
       exists (
         select from ${names.claim} where heartbeat_at <= clock_timestamp() - $3::float8 * interval '1 ms') as stale,
@@ -73,7 +73,7 @@ export interface Outlook {
   readonly next: number | undefined;
   /** Whether there is something to promote. */
   readonly overdue: boolean;
-  /** Whether jobs of these entrypoints can be claimed. */
+  /** Whether jobs of these entrypoints can be claimed; `false` when that was not asked. */
   readonly ready: boolean;
   /** Whether jobs of these entrypoints wait to run alone. */
   readonly alone: boolean;
@@ -87,15 +87,23 @@ export interface OutlookRequest {
   /** As that of a promotion. */
   readonly suspicion: number;
   readonly heartbeatTimeout: number;
+  /** Whether to look for jobs that can be claimed, past all that is dead at the head of the queue. */
+  readonly ready: boolean;
 }
 
 export async function readOutlook(
   db: Database,
   names: Names,
   entrypoints: readonly string[],
-  { suspicion, heartbeatTimeout }: OutlookRequest,
+  { suspicion, heartbeatTimeout, ready }: OutlookRequest,
 ): Promise<Outlook> {
-  const [row = {}] = await db.query(outlookSql(names), [entrypoints, suspicion, heartbeatTimeout, names.channel]);
+  const [row = {}] = await db.query(outlookSql(names), [
+    entrypoints,
+    suspicion,
+    heartbeatTimeout,
+    names.channel,
+    ready,
+  ]);
   const is = (name: string) => row[name] === 't';
   const { next = null } = row;
   return {

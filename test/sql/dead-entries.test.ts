@@ -1,3 +1,4 @@
+import { readOutlook } from '../../lib/sql/promote.js';
 import { settleJobs } from '../../lib/sql/settle.js';
 import {
   type Claim,
@@ -59,6 +60,13 @@ describe(`where a transaction elsewhere keeps ${DEAD} jobs that have ended from 
     expect(head.buffers).toBeGreaterThan(DEAD / MOST_ON_A_PAGE);
     expect(next.buffers).toBeLessThan(MOST_BUFFERS);
     expect(next.readWhole).not.toContain('job');
+  });
+
+  it('an outlook reads them only to learn whether there is something to claim', async () => {
+    const outlook = (ready: boolean) =>
+      explain(database, (db) => readOutlook(db, names, ['work'], { suspicion: 1, heartbeatTimeout: 30_000, ready }));
+    expect((await outlook(true)).buffers).toBeGreaterThan(DEAD / MOST_ON_A_PAGE);
+    expect((await outlook(false)).buffers).toBeLessThan(MOST_BUFFERS);
   });
 
   it('both find the same jobs, and none that has ended', async () => {

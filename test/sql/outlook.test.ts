@@ -10,7 +10,7 @@ const NOTHING: Outlook = {
   stale: false,
   listening: false,
 };
-const REQUEST = { suspicion: 3_600_000, heartbeatTimeout: 30_000 };
+const REQUEST = { suspicion: 3_600_000, heartbeatTimeout: 30_000, ready: true };
 
 describe('the outlook of a worker', () => {
   let database: TestDatabase;
@@ -23,6 +23,19 @@ describe('the outlook of a worker', () => {
     expect(await look()).toEqual(NOTHING);
     await onPool(database).add('other');
     expect(await look()).toEqual(NOTHING);
+  });
+
+  it('says nothing of jobs that can be claimed when that is not asked', async () => {
+    await onPool(database).add({});
+    const request = { ...REQUEST, ready: false };
+    expect(
+      await readOutlook(
+        poolDatabase(() => database.pool),
+        names,
+        ['work'],
+        request,
+      ),
+    ).toEqual(NOTHING);
   });
 
   it('has the time until the first of those that wait, and that it is overdue', async () => {

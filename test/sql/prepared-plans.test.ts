@@ -20,7 +20,7 @@ const CLAIMS = 10_000;
 const BATCH = 100;
 const HOUR = 3_600_000;
 const MOST_BUFFERS = 50;
-const OUTLOOK = { suspicion: HOUR, heartbeatTimeout: 30_000 };
+const OUTLOOK = { suspicion: HOUR, heartbeatTimeout: 30_000, ready: true };
 const PLACE = { entrypoint: 'work', priority: 0, after: '1000' };
 
 const promote = (db: Database) => promoteJobs(db, names, { suspicion: HOUR, notify: false });
