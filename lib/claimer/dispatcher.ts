@@ -73,6 +73,7 @@ export class Dispatcher {
   /** @param soon after what goes on has been done, such as sending the next claim */
   run(jobs: readonly ClaimedJob[], soon = false): void {
     for (const job of jobs) this.waiting.push(new Run(job, this.complete));
+    if (!soon) this.turnEnds = performance.now() + TURN;
     if (soon) this.startSoon();
     else this.startNext();
     if (this.waiting.length > 0) this.patience ??= setTimeout(() => this.losePatience(), PATIENCE);

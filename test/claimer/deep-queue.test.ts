@@ -1,4 +1,5 @@
 import type { Job } from '../../lib/domain/job.js';
+import { BATCH } from '../../lib/claimer/prefetch.js';
 import { pauseEntrypoint, resumeEntrypoint } from '../../lib/sql/admin-pause.js';
 import { poolDatabase } from '../../lib/sql/database.js';
 import {
@@ -125,13 +126,13 @@ describe('while a deep queue is drained', () => {
     await expectOnce([...order, ...other.order], DEEP);
   });
 
-  it('claims are of 500 jobs at the most, and most of them are', async () => {
+  it('claims are of 1,000 jobs at the most, and most of them are', async () => {
     await fill();
     const { worker } = await startDraining(() => undefined);
     await emptied();
     const sizes = worker.events.flatMap((event) => (event.type === 'claimed' ? [event.jobs.length] : []));
-    expect(Math.max(...sizes)).toBe(500);
-    expect(sizes.filter((size) => size === 500).length).toBeGreaterThan(sizes.length / 2);
+    expect(Math.max(...sizes)).toBe(BATCH);
+    expect(sizes.filter((size) => size === BATCH).length).toBeGreaterThan(sizes.length / 2);
   });
 });
 
