@@ -124,7 +124,10 @@ export class Claimer {
   private async claimMostUrgent(signal: AbortSignal): Promise<Turn> {
     const limit = this.pace.limit(this.dispatcher.wanted);
     const { jobs, crowded, took } = await this.claim(limit);
-    if (crowded) return this.makeWay(jobs, limit, signal);
+    if (crowded) {
+      if (jobs.length > 0) this.frontier.begin(jobs, took);
+      return this.makeWay(jobs, limit, signal);
+    }
     this.crowded.reset();
     if (jobs.length === limit) {
       this.pace.won(jobs);
