@@ -24,7 +24,7 @@ export interface Sizes {
 }
 
 export const FULL: Sizes = {
-  rounds: 5,
+  rounds: 3,
   drain: 100_000,
   longestDrain: 15_000,
   enqueueFor: 5_000,
