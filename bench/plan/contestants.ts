@@ -10,7 +10,7 @@ export const CONTESTANTS = {
   pgqueueNothingKept: {
     label: 'nestjs-pgqueue, no outcomes kept',
     system: 'pgqueue',
-    options: { worker: { concurrency: 24 }, retention: { successful: 0 } },
+    options: { retention: { successful: 0 } },
     ...onPostgres,
   },
   pgqueueDefault: { label: 'nestjs-pgqueue, forRoot()', system: 'pgqueue', options: {}, ...onPostgres },
