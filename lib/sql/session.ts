@@ -15,8 +15,10 @@ const HELLO = `
 // A plan is made once, perhaps while the table is empty, and has to do for a million rows: by the indexes. PostgreSQL before 18
 // takes a table without one for so expensive that it would compile the statement.
 const SETTINGS = `
-  set plan_cache_mode = force_generic_plan; set enable_seqscan = off; set jit = off;
-  set default_transaction_isolation = 'read committed'`;
+  select set_config(name, value, false)
+  from (values
+    ('plan_cache_mode', 'force_generic_plan'), ('enable_seqscan', 'off'), ('jit', 'off'),
+    ('default_transaction_isolation', 'read committed')) as setting(name, value)`;
 
 const sessions = new WeakMap<ClientBase, Session>();
 
