@@ -25,7 +25,10 @@ describe.each([
     const jobs = Array.from({ length: INNOCENTS }, () => ({ maxAttempts }));
     const ids = await queue.add(...jobs.toSpliced(INNOCENTS / 2, 0, { entrypoint: 'poison', maxAttempts } as never));
     poison = ids[Math.floor(INNOCENTS / 2)]!;
-    fleet = startFleet(database, 3, 'claimer/fixtures/mortal-worker.ts', { CONCURRENCY: String(concurrency) });
+    fleet = startFleet(database, 3, 'claimer/fixtures/mortal-worker.ts', {
+      CONCURRENCY: String(concurrency),
+      LONGEST_JOB: '300', // long enough that some run beside it, whenever it is claimed
+    });
     await eventually(() => fleet.deaths > 0, { timeout: 20_000 });
     await queue.add(...Array.from({ length: OTHERS }, () => ({ maxAttempts, entrypoint: 'work', priority: -1 })));
     await eventually(async () => (await left()).length === 1 && (await left())[0]?.status === 'failed', {
