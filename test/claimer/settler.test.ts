@@ -52,6 +52,24 @@ describe('the outcomes of a worker', () => {
     await worker.stop();
   });
 
+  it('go in parts when there is much of them', async () => {
+    const ids = await queue.add(...Array.from({ length: 20 }, () => ({})));
+    const [all, end] = [deferred(), deferred()];
+    let begun = 0;
+    const work = async () => {
+      if (++begun === ids.length) all.resolve();
+      await end.promise;
+      return 'x'.repeat(1_000_000);
+    };
+    const worker = await startWorker(database.url, { work }, { concurrency: ids.length });
+    await all.promise;
+    end.resolve();
+    const batches = () => worker.events.flatMap((event) => (event.type === 'settled' ? [event.ids.length] : []));
+    await worker.event('settled', () => batches().reduce((sum, size) => sum + size, 0) === ids.length);
+    expect(Math.max(...batches())).toBeLessThanOrEqual(8);
+    await worker.stop();
+  });
+
   it('gather while a write is under way, and go together in the next', async () => {
     const { ids, worker, batches, end } = await startHeld(4);
     await blockSettles();
