@@ -119,10 +119,11 @@ export class Dispatcher {
   }
 
   private startNext(): void {
+    const [oldest] = this.waiting;
+    if (oldest === undefined) return;
     const now = performance.now();
     if (now >= this.turnEnds) return this.startSoon();
-    const [oldest] = this.waiting;
-    if (oldest !== undefined && now - oldest.claimedAt >= PATIENCE) return this.losePatience();
+    if (now - oldest.claimedAt >= PATIENCE) return this.losePatience();
     const count = this.context.options.concurrency - this.running.size;
     for (const run of this.waiting.splice(0, count)) void this.start(run);
     if (this.waiting.length === 0) this.endPatience();
@@ -149,7 +150,7 @@ export class Dispatcher {
   }
 
   private losePatience(): void {
-    this.patience = undefined;
+    this.endPatience();
     const [oldest] = this.waiting;
     if (oldest === undefined) return;
     const left = oldest.claimedAt + PATIENCE - performance.now();
