@@ -11,7 +11,7 @@ const beatSql = statement(
       select claim_id from ${names.claim} where claim_id = any($1::uuid[])
       order by claim_id for no key update skip locked),
     beaten as (
-      update ${names.claim} as claim set heartbeat_at = clock_timestamp() from mine where claim.claim_id = mine.claim_id)
+      update ${names.claim} set heartbeat_at = clock_timestamp() where claim_id = any(array(select claim_id from mine)))
     select claim_id, (
         select string_agg(id::text, ',') from ${names.job} as job
         where job.claim_id = claim.claim_id and job.cancel_requested) as canceled
@@ -48,7 +48,7 @@ const reapSql = statement(
       order by claim_id for update skip locked),
     reaped as (
       delete from ${names.claim} as claim using ended
-      where claim.claim_id = ended.claim_id
+      where claim.claim_id = any(array(select claim_id from ended)) and claim.claim_id = ended.claim_id
         and not exists (
           select from ${names.job} as job where job.id = any(ended.job_ids) and job.claim_id = ended.claim_id)
       returning claim.claim_id)

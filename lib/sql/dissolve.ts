@@ -1,6 +1,7 @@
 import type { Database } from './database.js';
 import { LATER, statement, type Names } from './names.js';
 import { memberOf, text } from './rows.js';
+import { idsOf, lookUp, NTH } from './look-up.js';
 import { countAttempts } from './statistics.js';
 
 // So that a job comes to its end that kills its worker, but never alone.
@@ -55,15 +56,18 @@ const dissolveSql = statement(
   (names) => `
     with ${freed(names)},
     deleted as (
-      delete from ${names.job} as job using freed where job.id = freed.id and freed.outcome in ('exception', 'canceled')),
+      delete from ${names.job} where id = any(array(select id from freed where outcome in ('exception', 'canceled')))),
+    ${lookUp('changes', `freed where outcome in ('lost', 'failed')`, { fails: `outcome = 'failed'`, are_spent: 'spent' })},
     updated as (
-      update ${names.job} as job
-      set status = case freed.outcome when 'failed' then 'failed' else 'queued' end, claim_id = null,
-        attempt = job.attempt - (not freed.spent)::int, losses = job.losses + 1,
-        wait = case freed.outcome when 'failed' then 'ready' else 'alone' end,
+      update ${names.job}
+      set status = case when fails[${NTH}] then 'failed' else 'queued' end,
+        claim_id = null,
+        attempt = attempt - (not are_spent[${NTH}])::int,
+        losses = losses + 1,
+        wait = case when fails[${NTH}] then 'ready' else 'alone' end,
         run_at = clock_timestamp()
-      from freed
-      where job.id = freed.id and job.id = any(array(select id from freed)) and freed.outcome in ('lost', 'failed')),
+      from changes
+      where id = any(${idsOf('changes')})),
     logged as (
       insert into ${names.jobLog} (job_id, entrypoint, attempt, status, claim_id, worker, error)
       select id, entrypoint, attempt, outcome, claim_id, worker, case outcome when 'canceled' then $6::text else $3::text end
@@ -71,7 +75,7 @@ const dissolveSql = statement(
     ${countAttempts(names, 'freed')},
     removed as (
       delete from ${names.claim} as claim using stale
-      where claim.claim_id = stale.claim_id
+      where claim.claim_id = any(array(select claim_id from stale)) and claim.claim_id = stale.claim_id
         and not exists (
           select from unsettled
           where unsettled.claim_id = stale.claim_id and unsettled.id not in (select id from freed))),

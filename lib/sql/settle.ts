@@ -5,6 +5,7 @@ import { LATER, statement, type Names } from './names.js';
 import { memberOf, text } from './rows.js';
 import { countAttempts } from './statistics.js';
 import { arrayLiteral, jsonArray, textArray } from './array.js';
+import { idsOf, lookUp, NTH } from './look-up.js';
 
 /** What became of one claimed job. */
 export interface Settlement {
@@ -27,7 +28,8 @@ const outcome = `
 
 // Waits for nobody, or one job that a user's transaction holds would stop the settles of all others: so nor do settles and dissolves
 // deadlock, whatever the order in which they lock.
-// Each job is looked up by its id: of a join, or of an `exists`, the planner reads the whole table, as long as that is not large.
+// Each job is looked up by its id: of a join, or of an `exists`, the planner reads the whole table, as long as that is not large, or was
+// empty when it was analysed last.
 const settled = ({ job }: Names) => `
     input as not materialized (
       select id, ($16::uuid[])[claim] as claim_id, coalesce(outcome, 'successful') as outcome,
@@ -51,16 +53,22 @@ const changed = ({ job, jobLog, claim }: Names) => `
     deleted as (
       delete from ${job}
       where id = any(array(select id from settled where ends))),
+    ${lookUp('changes', 'settled where not ends', {
+      fails: `outcome = 'failed'`,
+      retries: `outcome = 'retried'`,
+      are_free: 'is_free',
+      delays: 'delay',
+    })},
     updated as (
-      update ${job} as job
-      set status = case settled.outcome when 'failed' then 'failed' else 'queued' end,
+      update ${job}
+      set status = case when fails[${NTH}] then 'failed' else 'queued' end,
         claim_id = null,
-        attempt = job.attempt - settled.is_free::int,
-        wait = case when settled.outcome = 'released' then job.wait when settled.delay > 0 then 'later' else 'ready' end,
-        run_at = case settled.outcome when 'retried' then clock_timestamp() + settled.delay * interval '1 ms' else job.run_at end
-      from settled
-      where job.id = settled.id and not settled.ends
-      returning job.status, job.wait),
+        attempt = attempt - are_free[${NTH}]::int,
+        wait = case when delays[${NTH}] > 0 then 'later' when fails[${NTH}] or retries[${NTH}] then 'ready' else wait end,
+        run_at = case when retries[${NTH}] then clock_timestamp() + delays[${NTH}] * interval '1 ms' else run_at end
+      from changes
+      where id = any(${idsOf('changes')})
+      returning status, wait),
     logged as (
       insert into ${jobLog} (job_id, entrypoint, attempt, status, claim_id, worker, error, stack, result, duration)
       select id, entrypoint, attempt, outcome, claim_id, $10::text, error, stack, result, duration

@@ -1,4 +1,5 @@
 import { Pool } from 'pg';
+import type { Outcome } from '../../lib/domain/outcome.js';
 import { type Database, ownDatabase } from '../../lib/sql/database.js';
 import { promoteJobs, readOutlook } from '../../lib/sql/promote.js';
 import { settleJobs } from '../../lib/sql/settle.js';
@@ -7,9 +8,11 @@ import {
   createTestDatabase,
   eventually,
   explainPrepared,
+  FAILED,
   makeStale,
   names,
   queueOn,
+  RELEASED,
   SUCCESSFUL,
   type TestDatabase,
   useWorkerGround,
@@ -17,11 +20,20 @@ import {
 
 const MANY = 100_000;
 const CLAIMS = 10_000;
-const BATCH = 100;
+const BATCH = 200;
 const HOUR = 3_600_000;
 const MOST_BUFFERS = 50;
+const MOST_ROWS = 20;
 const OUTLOOK = { suspicion: HOUR, heartbeatTimeout: 30_000, ready: true };
 const PLACE = { entrypoint: 'work', priority: 0, after: '1000' };
+
+const FILL = `
+  insert into pgqueue.job (entrypoint, wait, run_at)
+  select 'work', case when n % 3 = 0 then 'later' else 'ready' end, clock_timestamp() + interval '1 day'
+  from generate_series(1, ${MANY}) n;
+  insert into pgqueue.claim (claim_id, heartbeat_at, worker, job_ids)
+  select gen_random_uuid(), clock_timestamp(), 'living', array[n] from generate_series(1, ${CLAIMS}) n`;
+const RETRIED: Outcome = { type: 'retried', delay: 1_000, error: { message: 'Error: no', stack: null } };
 
 const promote = (db: Database) => promoteJobs(db, names, { suspicion: HOUR, notify: false });
 const lookOut = (db: Database) => readOutlook(db, names, ['work', 'none'], OUTLOOK);
@@ -51,13 +63,7 @@ describe(`what was planned while the tables were empty, now that there are ${MAN
     }
     pool = new Pool({ connectionString: database.url, max: 1 });
     await workOff(ownDatabase(pool));
-    await database.query(`
-      insert into pgqueue.job (entrypoint, wait, run_at)
-      select 'work', case when n % 3 = 0 then 'later' else 'ready' end, clock_timestamp() + interval '1 day'
-      from generate_series(1, ${MANY}) n`);
-    await database.query(`
-      insert into pgqueue.claim (claim_id, heartbeat_at, worker, job_ids)
-      select gen_random_uuid(), clock_timestamp(), 'living', array[n] from generate_series(1, ${CLAIMS}) n`);
+    await database.query(FILL);
     claim = await queueOn(ownDatabase(pool)).claim(BATCH);
   });
   afterAll(async () => {
@@ -105,6 +111,49 @@ describe(`what was planned while the tables were empty, now that there are ${MAN
       expect(new Set(readWhole)).toEqual(new Set(['claim']));
       expect(buffers).toBeLessThan(2 * CLAIMS + MOST_BUFFERS * jobs);
     }
+  });
+});
+
+describe.each([
+  ['as vacuum leaves it', 'vacuum (analyze)'],
+  ['as vacuum leaves it that can not give back its pages', 'vacuum (analyze, truncate false)'],
+])(`what is planned for a queue that was analysed while it was empty, %s, and now holds ${MANY} jobs`, (_, vacuum) => {
+  let database: TestDatabase;
+  let pool: Pool;
+  let claim: Claim;
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    const tables = ['job', 'claim', 'job_log'].map((table) => `pgqueue.${table}`);
+    for (const table of tables) await database.query(`alter table ${table} set (autovacuum_enabled = false)`);
+    await database.query(FILL);
+    for (const table of tables) await database.query(`delete from ${table}`);
+    await database.query(`${vacuum} ${tables.join(', ')}`);
+    await database.query(FILL);
+    pool = new Pool({ connectionString: database.url, max: 1 });
+    await workOff(ownDatabase(pool));
+    claim = await queueOn(ownDatabase(pool)).claim(BATCH);
+  });
+  afterAll(async () => {
+    await pool.end();
+    await database.drop();
+  });
+
+  it.each([
+    ['a claim', (db: Database) => queueOn(db).claim(BATCH)],
+    ['a claim behind a place', (db: Database) => queueOn(db).claim(BATCH, { behind: PLACE })],
+    ...[SUCCESSFUL, RETRIED, FAILED, RELEASED].map(
+      (outcome) => [`a settle as ${outcome.type}`, (db: Database) => queueOn(db).settle(claim, outcome)] as const,
+    ),
+    ['a beat', (db: Database) => queueOn(db).beat(claim)],
+    ['a reap', (db: Database) => queueOn(db).reap(claim)],
+  ])('%s looks at rows in the number of its jobs', async (_name, work) => {
+    expect((await explainPrepared(pool, work)).rows).toBeLessThanOrEqual(MOST_ROWS * BATCH);
+  });
+
+  it('a dissolve looks at all claims, and at rows in the number of its jobs', async () => {
+    await makeStale(database, claim);
+    const { rows } = await explainPrepared(pool, (db) => queueOn(db).dissolve());
+    expect(rows).toBeLessThanOrEqual(CLAIMS + MOST_ROWS * BATCH);
   });
 });
 

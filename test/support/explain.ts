@@ -8,12 +8,19 @@ interface Node {
   'Relation Name'?: string;
   'Shared Hit Blocks': number;
   'Shared Read Blocks': number;
+  'Actual Rows': number;
+  'Actual Loops': number;
+  'Rows Removed by Filter'?: number;
+  'Rows Removed by Join Filter'?: number;
+  'Rows Removed by Index Recheck'?: number;
   Plans?: Node[];
 }
 
 export interface Explained {
   /** Pages that the statement looked at, wherever they were. */
   readonly buffers: number;
+  /** Rows that its busiest step looked at. */
+  readonly rows: number;
   /** The kinds of its steps, such as `Seq Scan`. */
   readonly nodes: readonly string[];
   /** The tables that it read from their beginning to their end. */
@@ -42,6 +49,7 @@ async function explainOn(pool: Pool, text: string, values?: unknown[]): Promise<
     return {
       // Each node's count has those below it, but a changing step that nothing reads ends after the topmost.
       buffers: Math.max(...nodes.map(buffersOf)),
+      rows: Math.max(...nodes.map(rowsOf)),
       nodes: nodes.map((node) => node['Node Type']),
       readWhole: whole.map((node) => node['Relation Name'] ?? ''),
     };
@@ -51,13 +59,25 @@ async function explainOn(pool: Pool, text: string, values?: unknown[]): Promise<
   }
 }
 
-type Value = string | number | boolean | null | (string | number | null)[];
+type Value = string | number | boolean | null | Buffer | (string | number | null)[];
 
 // EXECUTE takes no parameters.
 function literalOf(value: Value): string {
   if (value === null) return 'null';
+  if (Buffer.isBuffer(value)) return literalOf(elementsOf(value));
   if (!Array.isArray(value)) return escapeLiteral(String(value));
   return escapeLiteral(`{${value.map((each) => (each === null ? 'null' : JSON.stringify(each))).join(',')}}`);
+}
+
+/** Of an array in the binary format. */
+function elementsOf(array: Buffer): (string | null)[] {
+  let offset = 20;
+  return Array.from({ length: array.readInt32BE(12) }, () => {
+    const length = array.readInt32BE(offset);
+    const from = offset + 4;
+    offset = from + Math.max(length, 0);
+    return length < 0 ? null : array.toString('utf8', from, offset);
+  });
 }
 
 async function firstStatement(work: (db: Database) => Promise<unknown>): Promise<[string, unknown[]]> {
@@ -76,3 +96,10 @@ async function firstStatement(work: (db: Database) => Promise<unknown>): Promise
 
 const flatten = (node: Node): Node[] => [node, ...(node.Plans ?? []).flatMap(flatten)];
 const buffersOf = (node: Node) => node['Shared Hit Blocks'] + node['Shared Read Blocks'];
+
+const rowsOf = (node: Node) =>
+  node['Actual Loops'] *
+  (node['Actual Rows'] +
+    (node['Rows Removed by Filter'] ?? 0) +
+    (node['Rows Removed by Join Filter'] ?? 0) +
+    (node['Rows Removed by Index Recheck'] ?? 0));
