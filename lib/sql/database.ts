@@ -1,8 +1,8 @@
 import type { ClientBase, CustomTypesConfig, Pool } from 'pg';
 import type { EntityManager } from 'typeorm';
 import type { QueryLimits } from './query-limits.js';
-import { nameOf, openSession } from './session.js';
-import { sqlState } from './transient.js';
+import { meet, mistrust, nameOf, openSession, type Session, timeoutOf } from './session.js';
+import { isAboutPreparation, sqlState } from './transient.js';
 
 /** A row whose values are PostgreSQL's own text, so that no type parser of the application reaches ours. */
 export type Row = Readonly<Record<string, string | null>>;
@@ -17,22 +17,43 @@ export interface Database {
 // A pool with pg's option binary gives buffers; what is read through it is cast to text.
 const AS_TEXT: CustomTypesConfig = { getTypeParser: () => String };
 
-interface Limits extends QueryLimits {
-  /** Of the prepared statement that it is. */
-  readonly name?: string;
-}
-
 async function run(
   client: Pool | ClientBase,
   text: string,
   values: readonly unknown[] = [],
-  { timeout, name }: Limits = {},
+  limits: QueryLimits = {},
+  name?: string,
 ): Promise<Row[]> {
-  // pg takes the limit of a query beside its text, which its types don't say.
-  const limits = timeout === undefined ? {} : { query_timeout: timeout };
   const named = name === undefined ? {} : { name };
-  const result = await client.query<Row>({ text, values: [...values], types: AS_TEXT, ...limits, ...named });
+  const result = await client.query<Row>({ text, values: [...values], types: AS_TEXT, ...timeoutOf(limits), ...named });
   return result.rows;
+}
+
+/** Without a transaction around it where none is needed. */
+async function runReadCommitted(
+  client: ClientBase,
+  { isReadCommitted }: Session,
+  text: string,
+  values?: readonly unknown[],
+  limits?: QueryLimits,
+): Promise<Row[]> {
+  if (isReadCommitted) return run(client, text, values, limits);
+  return inTransaction(client, (own) => own.query(text, values, limits));
+}
+
+async function runPrepared(
+  client: ClientBase,
+  session: Session,
+  text: string,
+  values?: readonly unknown[],
+  limits?: QueryLimits,
+): Promise<Row[]> {
+  try {
+    return await run(client, text, values, limits, nameOf(text));
+  } catch (error) {
+    if (!isAboutPreparation(error)) throw error;
+    return runReadCommitted(client, mistrust(client, session), text, values, limits);
+  }
 }
 
 export function poolDatabase(pool: () => Pool): Database {
@@ -43,23 +64,17 @@ export function poolDatabase(pool: () => Pool): Database {
 }
 
 /**
- * As `readCommittedDatabase`, over a pool that nobody else uses: its statements are prepared where its connections are direct.
+ * As `readCommittedDatabase`, over a pool that nobody else uses: all statements are prepared where its connections are direct.
  * Where one connection has got no answer, the idle ones beside it won't either: they are replaced, or each of them would have to
  * be found out by itself.
  */
 export function ownDatabase(pool: Pool): Database {
-  const ask =
-    (client: ClientBase): Database['query'] =>
-    async (text, values, limits) => {
-      const { isDirect, isReadCommitted } = await openSession(client, limits);
-      if (isDirect) return run(client, text, values, { ...limits, name: nameOf(text) });
-      return isReadCommitted
-        ? run(client, text, values, limits)
-        : inTransaction(client, (own) => own.query(text, values, limits));
-    };
-  const query: Database['query'] = async (...request) => {
+  const query: Database['query'] = async (text, values, limits) => {
     try {
-      return await withClient(pool, (client) => ask(client)(...request));
+      return await withClient(pool, async (client) => {
+        const session = await openSession(client, limits);
+        return (session.isDirect ? runPrepared : runReadCommitted)(client, session, text, values, limits);
+      });
     } catch (error) {
       if (sqlState(error) === undefined) await discardIdle(pool);
       throw error;
@@ -83,22 +98,14 @@ const ignore = () => undefined;
  * anew once locked, is what claims rest on. Where that is the default, a query needs no transaction around it.
  */
 export function readCommittedDatabase(pool: () => Pool): Database {
-  const database = poolDatabase(pool);
-  let byDefault: Promise<boolean> | undefined;
-  const isByDefault = async (limits?: QueryLimits) => {
-    const [row] = await database.query('show default_transaction_isolation', [], limits);
-    return row?.['default_transaction_isolation'] === 'read committed';
-  };
-  const query: Database['query'] = async (text, values, limits) => {
-    byDefault ??= isByDefault(limits);
-    const plain = await byDefault.catch((error: unknown) => {
-      byDefault = undefined;
-      throw error;
+  const query: Database['query'] = (text, values, limits) =>
+    withClient(pool(), async (client) => {
+      const session = await meet(client, limits);
+      // A transaction around it would have to be ended, whatever becomes of what is prepared.
+      const isPrepared = limits?.often === true && session.isDirect && session.isReadCommitted;
+      return (isPrepared ? runPrepared : runReadCommitted)(client, session, text, values, limits);
     });
-    if (plain) return database.query(text, values, limits);
-    return database.transaction((own) => own.query(text, values, limits));
-  };
-  return { query, transaction: (work) => database.transaction(work) };
+  return { query, transaction: (work) => withClient(pool(), (client) => inTransaction(client, work)) };
 }
 
 // The server must not keep a transaction, and the rows that it has locked, of a client that is gone without a word.

@@ -22,18 +22,40 @@ const SETTINGS = `
 
 const sessions = new WeakMap<ClientBase, Session>();
 
-/** Makes a connection ours, when it is used for the first time. */
-export async function openSession(client: ClientBase, { timeout }: QueryLimits = {}): Promise<Session> {
+/** Learns what a connection is, when it is used for the first time. */
+export async function meet(client: ClientBase, limits: QueryLimits = {}): Promise<Session> {
+  return sessions.get(client) ?? remember(client, await greet(client, limits));
+}
+
+/** As `meet`, of a connection that is ours alone: its settings, too. */
+export async function openSession(client: ClientBase, limits: QueryLimits = {}): Promise<Session> {
   const known = sessions.get(client);
   if (known !== undefined) return known;
-  const limits = timeout === undefined ? {} : { query_timeout: timeout };
-  const { rows } = await client.query<{ pid: string; isolation: string }>({ text: HELLO, ...limits });
+  const { isDirect, isReadCommitted } = await greet(client, limits);
+  if (isDirect) await client.query({ text: SETTINGS, ...timeoutOf(limits) });
+  return remember(client, { isDirect, isReadCommitted: isDirect || isReadCommitted });
+}
+
+/** Its statements may meet another backend, or one whose owner has thrown away what was prepared. */
+export function mistrust(client: ClientBase, session: Session): Session {
+  return remember(client, { ...session, isDirect: false });
+}
+
+async function greet(client: ClientBase, limits: QueryLimits): Promise<Session> {
+  const { rows } = await client.query<{ pid: string; isolation: string }>({ text: HELLO, ...timeoutOf(limits) });
   // A pooler says hello with a process id of its own, and what is set there stays with whoever comes next.
   const isDirect = rows[0]?.pid === String((client as { processID?: number | null }).processID);
-  if (isDirect) await client.query({ text: SETTINGS, ...limits });
-  const session = { isDirect, isReadCommitted: isDirect || rows[0]?.isolation === 'read committed' };
+  return { isDirect, isReadCommitted: rows[0]?.isolation === 'read committed' };
+}
+
+function remember(client: ClientBase, session: Session): Session {
   sessions.set(client, session);
   return session;
+}
+
+/** pg takes the limit of a query beside its text, which its types don't say. */
+export function timeoutOf({ timeout }: QueryLimits): { query_timeout?: number } {
+  return timeout === undefined ? {} : { query_timeout: timeout };
 }
 
 const nameLength = 16;

@@ -31,6 +31,14 @@ export function isContention(error: unknown): boolean {
   return CONTENTION.includes(sqlState(error) ?? '');
 }
 
+// It isn't there: somebody has thrown it away (`DISCARD ALL`), or it is another backend. It is there already.
+const PREPARATION = ['26000', '42P05'];
+
+/** Whether it is a prepared statement that was refused, and not what it says. */
+export function isAboutPreparation(error: unknown): boolean {
+  return PREPARATION.includes(sqlState(error) ?? '');
+}
+
 // Data exceptions, violated constraints, and what triggers raise.
 const REFUSAL_CLASSES = ['22', '23', 'P0'];
 // JSON that nests too deep.

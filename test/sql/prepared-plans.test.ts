@@ -138,14 +138,15 @@ describe.each([
     await database.drop();
   });
 
-  it.each([
-    ['a claim', (db: Database) => queueOn(db).claim(BATCH)],
-    ['a claim behind a place', (db: Database) => queueOn(db).claim(BATCH, { behind: PLACE })],
-    ...[SUCCESSFUL, RETRIED, FAILED, RELEASED].map(
-      (outcome) => [`a settle as ${outcome.type}`, (db: Database) => queueOn(db).settle(claim, outcome)] as const,
-    ),
-    ['a beat', (db: Database) => queueOn(db).beat(claim)],
-    ['a reap', (db: Database) => queueOn(db).reap(claim)],
+  it.each<[string, (db: Database) => Promise<unknown>]>([
+    ['a claim', (db) => queueOn(db).claim(BATCH)],
+    ['a claim behind a place', (db) => queueOn(db).claim(BATCH, { behind: PLACE })],
+    ...[SUCCESSFUL, RETRIED, FAILED, RELEASED].map((outcome): [string, (db: Database) => Promise<unknown>] => [
+      `a settle as ${outcome.type}`,
+      (db) => queueOn(db).settle(claim, outcome),
+    ]),
+    ['a beat', (db) => queueOn(db).beat(claim)],
+    ['a reap', (db) => queueOn(db).reap(claim)],
   ])('%s looks at rows in the number of its jobs', async (_name, work) => {
     expect((await explainPrepared(pool, work)).rows).toBeLessThanOrEqual(MOST_ROWS * BATCH);
   });

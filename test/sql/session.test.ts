@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { Pool } from 'pg';
-import { type Database, ownDatabase, poolDatabase } from '../../lib/sql/database.js';
+import { type Database, ownDatabase, poolDatabase, readCommittedDatabase } from '../../lib/sql/database.js';
 import { createTestDatabase, hasPooler, onPool, queueOn, startPooler, type TestDatabase } from '../support/index.js';
 
 const OWN = {
@@ -89,6 +89,16 @@ describe('a direct connection of a worker', () => {
     expect(await db.transaction(isolationOf)).toBe('read committed');
   });
 
+  it('goes on when somebody has thrown away what was prepared', async () => {
+    const pool = onePool();
+    const queue = queueOn(ownDatabase(pool));
+    await onPool(database).add('work', 'work', 'work');
+    await queue.claim(1);
+    await pool.query('deallocate all');
+    expect((await queue.claim(1)).ids).toEqual(['2']);
+    expect((await queue.claim(1)).ids).toEqual(['3']);
+  });
+
   it('refuses a statement without harm to those that follow', async () => {
     const pool = onePool();
     const db = ownDatabase(pool);
@@ -98,14 +108,50 @@ describe('a direct connection of a worker', () => {
   });
 });
 
-it('a connection of the application is left as it is', async () => {
-  const pool = onePool();
-  const before = await settingsOf(pool);
-  const queue = queueOn(poolDatabase(() => pool));
-  await queue.add('work');
-  await queue.claim(1);
-  expect(await settingsOf(pool)).toEqual(before);
-  expect((await pool.query(PREPARED)).rows).toEqual([]);
+describe('a connection of the application', () => {
+  it('is left as it is, but for the inserts that it keeps prepared', async () => {
+    const pool = onePool();
+    const before = await settingsOf(pool);
+    const queue = queueOn(readCommittedDatabase(() => pool));
+    await queue.add('work');
+    await queue.add('work', 'work');
+    await queue.add({ dedupeKey: 'only' });
+    await queue.claim(1);
+    expect(await settingsOf(pool)).toEqual(before);
+    const { rows } = await pool.query<{ statement: string }>(PREPARED);
+    expect(rows.map(({ statement }) => statement.match(/insert into|enqueue_\w+/)?.[0]).toSorted()).toEqual([
+      'enqueue_jobs',
+      'enqueue_plain',
+      'insert into',
+    ]);
+  });
+
+  it('inserts each job once when somebody has thrown away what was prepared, or prepares it as well', async () => {
+    const pool = onePool();
+    const queue = queueOn(readCommittedDatabase(() => pool));
+    await queue.add('work');
+    await pool.query('discard all');
+    expect(await queue.add('work')).toEqual(['2']);
+    expect(await queue.add('work')).toEqual(['3']);
+    const other = onePool();
+    await onPool({ pool: other }).add('work');
+    const [{ name, statement }] = (await onePrepared()) as [{ name: string; statement: string }];
+    await other.query(`prepare ${name} as ${statement}`);
+    expect(await queueOn(readCommittedDatabase(() => other)).add('work')).toEqual(['6']);
+    expect(await database.query('select from pgqueue.job')).toHaveLength(6);
+  });
+
+  async function onePrepared() {
+    const pool = onePool();
+    await queueOn(readCommittedDatabase(() => pool)).add('work');
+    return (await pool.query(PREPARED)).rows;
+  }
+
+  it('in a transaction of its owner prepares nothing', async () => {
+    const pool = onePool();
+    await readCommittedDatabase(() => pool).transaction((db) => queueOn(db).add('work'));
+    expect((await pool.query(PREPARED)).rows).toEqual([]);
+  });
 });
 
 const describeWithPooler = hasPooler() || process.env['CI'] ? describe : describe.skip;
@@ -123,6 +169,7 @@ describeWithPooler.each(['transaction', 'session'] as const)('a connection throu
     const queue = queueOn(ownDatabase(pool));
     await queue.add('work');
     expect((await queue.claim(1)).ids).toEqual(['1']);
+    await queueOn(readCommittedDatabase(() => pool)).add('work');
     expect(await settingsOf(pool)).toEqual(before);
     expect((await pool.query(PREPARED)).rows).toEqual([]);
   });
