@@ -50,7 +50,8 @@ const reapSql = statement(
       delete from ${names.claim} as claim using ended
       where claim.claim_id = any(array(select claim_id from ended)) and claim.claim_id = ended.claim_id
         and not exists (
-          select from ${names.job} as job where job.id = any(ended.job_ids) and job.claim_id = ended.claim_id)
+          select from unnest(ended.job_ids) as member(id) cross join lateral (
+            select from ${names.job} where id = member.id and claim_id = ended.claim_id limit 1) as job)
       returning claim.claim_id)
     select claim_id from reaped`,
 );
