@@ -13,7 +13,7 @@ import {
   type TestDatabase,
 } from '../support/index.js';
 
-const DEAD = 20_000;
+const DEAD = 50_000;
 const BATCH = 100;
 // Jobs without a payload.
 const MOST_ON_A_PAGE = 80;
