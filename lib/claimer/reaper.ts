@@ -4,8 +4,9 @@ import { Bell } from '../waiting/bell.js';
 import { reportError } from './report-error.js';
 import type { WorkerContext } from './worker-context.js';
 
-// The next settle takes them along, if there is one.
+// The next settle takes them along, if there is one soon after the last.
 const FIRST_PAUSE = 50;
+const LONGEST_WAIT = 1_000;
 const LONGEST_PAUSE = 100;
 // A beat holds the row for a moment. One that a user holds for longer is removed when it is stale.
 const TRIES = 10;
@@ -14,6 +15,8 @@ const TRIES = 10;
 export class Reaper {
   private readonly left = new Set<string>();
   private readonly hurry = new Bell();
+  /** Some were added since it waits. */
+  private hasMore = false;
   private running: Promise<void> | undefined;
 
   constructor(
@@ -28,6 +31,7 @@ export class Reaper {
 
   add(claimIds: readonly string[]): void {
     for (const claimId of claimIds) this.left.add(claimId);
+    this.hasMore ||= claimIds.length > 0;
     if (this.left.size > 0) this.running ??= this.run();
   }
 
@@ -43,8 +47,7 @@ export class Reaper {
   }
 
   private async run(): Promise<void> {
-    await this.hurry.wait(FIRST_PAUSE, this.abandoned);
-    this.hurry.take();
+    await this.waitForSettles();
     const patience = new Backoff(FIRST_PAUSE, LONGEST_PAUSE);
     for (let tries = 0; this.left.size > 0 && tries < TRIES && !this.abandoned.aborted; tries++) {
       if (tries > 0) await patience.pause(this.abandoned);
@@ -52,6 +55,14 @@ export class Reaper {
     }
     this.left.clear();
     this.running = undefined;
+  }
+
+  private async waitForSettles(): Promise<void> {
+    const longest = performance.now() + LONGEST_WAIT;
+    do {
+      this.hasMore = false;
+      await this.hurry.wait(FIRST_PAUSE, this.abandoned);
+    } while (!this.hurry.take() && this.hasMore && performance.now() < longest);
   }
 
   private async reap(): Promise<void> {

@@ -48,6 +48,19 @@ describe('a reaper', () => {
     jest.useRealTimers();
   });
 
+  it('leaves them to settles as long as those follow each other, but not for longer than a second', async () => {
+    jest.useFakeTimers();
+    const { reaper, asked } = reaperOf(['a'], new AbortController().signal);
+    const start = performance.now();
+    while (asked.length === 0) {
+      reaper.add(['a']);
+      await jest.advanceTimersByTimeAsync(20);
+    }
+    expect(performance.now() - start).toBeGreaterThan(900);
+    expect(performance.now() - start).toBeLessThan(1_200);
+    jest.useRealTimers();
+  });
+
   it('gives up what stays locked', async () => {
     const { reaper, asked } = reaperOf([], new AbortController().signal);
     reaper.add(['a']);
