@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { ClaimedJob } from '../domain/job.js';
 import { claimAlone, claimBehind, claimJobs, type ClaimRequest, type ClaimResult, type Place } from '../sql/claim.js';
 import { Backoff } from '../waiting/backoff.js';
-import { pause, type Bell } from '../waiting/bell.js';
+import type { Bell } from '../waiting/bell.js';
 import type { ClaimBook } from './claim-book.js';
 import type { Dispatcher } from './dispatcher.js';
 import { Frontier } from './frontier.js';
@@ -118,15 +118,14 @@ export class Claimer {
     if (this.isolation.standstill(performance.now()) > 0) return this.claimAlone(signal);
     if (this.isDry) return this.turnToSuspects();
     const place = this.frontier.behind;
-    return place === undefined ? this.claimMostUrgent(signal) : this.claimBehind(place, signal);
+    return place === undefined ? this.claimMostUrgent(signal) : this.claimBehind(place);
   }
 
   private async claimMostUrgent(signal: AbortSignal): Promise<Turn> {
-    const limit = this.dispatcher.wanted;
+    const limit = this.pace.limit(this.dispatcher.wanted);
     const { jobs, crowded, took } = await this.claim(limit);
     if (crowded) {
       if (jobs.length > 0) this.frontier.begin(jobs, took);
-      await this.rest(took, signal);
       return this.makeWay(jobs, limit, signal);
     }
     this.crowded.reset();
@@ -141,23 +140,16 @@ export class Claimer {
     return this.turnToSuspects();
   }
 
-  private async claimBehind(place: Place, signal: AbortSignal): Promise<Turn> {
-    const limit = this.dispatcher.wanted;
-    const { jobs, took } = await this.claim(limit, (db, names, request) => claimBehind(db, names, request, place));
+  private async claimBehind(place: Place): Promise<Turn> {
+    const limit = this.pace.limit(this.dispatcher.wanted);
+    const { jobs } = await this.claim(limit, (db, names, request) => claimBehind(db, names, request, place));
     if (jobs.length === limit) {
       this.frontier.advance(jobs);
-      await this.rest(took, signal);
       return 'again';
     }
     if (this.frontier.hurry()) return 'again';
     this.isDry = true;
     return jobs.length > 0 ? 'short' : 'nothing';
-  }
-
-  /** After a claim beside rivals, or one that had nothing dead to look past. */
-  private async rest(took: number, signal: AbortSignal): Promise<void> {
-    const ms = this.pace.restAfter(took);
-    if (ms > 0) await pause(ms, signal);
   }
 
   /** Returns whether that was put off. */
@@ -224,6 +216,7 @@ export class Claimer {
     const company = !this.dispatcher.isIdle || !this.book.isEmpty;
     const request = { claimId, worker: label, company, limit, ...this.pace.place(limit), entrypoints };
     const result = await from(db, names, request);
+    this.pace.took(result.took);
     const { jobs } = result;
     if (jobs.length > 0) {
       this.book.open(

@@ -14,10 +14,8 @@ const ABORT_GRACE = 250;
 // A few batches, where PostgreSQL keeps up.
 const MOST_UNWRITTEN = 2_000;
 
-/** Where no job has started for so long, those that wait for a slot are left to other workers; */
+/** Who has waited for a slot for so long is left to other workers, and so is all behind it. */
 const PATIENCE = 250;
-/** and those that have waited for so long wherever. */
-const LONGEST_WAIT = 1_000;
 
 interface JobClaim {
   readonly id: string;
@@ -37,7 +35,6 @@ export class Dispatcher {
   /** The next turn of the event loop in which jobs are started, if some are to be. */
   private turn: NodeJS.Immediate | undefined;
   private turnEnds = 0;
-  private lastStart = 0;
 
   constructor(
     private readonly context: WorkerContext,
@@ -126,9 +123,8 @@ export class Dispatcher {
     if (oldest === undefined) return;
     const now = performance.now();
     if (now >= this.turnEnds) return this.startSoon();
-    if (now >= this.patienceEnds(oldest)) return this.losePatience();
+    if (now - oldest.claimedAt >= PATIENCE) return this.losePatience();
     const count = this.context.options.concurrency - this.running.size;
-    if (count > 0) this.lastStart = now;
     for (const run of this.waiting.splice(0, count)) void this.start(run);
     if (this.waiting.length === 0) this.endPatience();
   }
@@ -157,17 +153,13 @@ export class Dispatcher {
     this.endPatience();
     const [oldest] = this.waiting;
     if (oldest === undefined) return;
-    const left = this.patienceEnds(oldest) - performance.now();
+    const left = oldest.claimedAt + PATIENCE - performance.now();
     if (left > 0) {
       this.patience = setTimeout(() => this.losePatience(), left);
       return;
     }
     this.prefetch.reset();
     this.release(this.takeWaiting(() => true));
-  }
-
-  private patienceEnds({ claimedAt }: Run): number {
-    return Math.min(Math.max(claimedAt, this.lastStart) + PATIENCE, claimedAt + LONGEST_WAIT);
   }
 
   private endPatience(): void {

@@ -1,5 +1,6 @@
 import type { ClaimedJob } from '../domain/job.js';
 import type { ClaimRequest } from '../sql/claim.js';
+import { BATCH } from './prefetch.js';
 
 // What rivals, or somebody's long transaction, hold locked at the head of the queue is looked past.
 const NARROWEST_WINDOW = 2;
@@ -11,13 +12,11 @@ const MOST_CANDIDATES = 4_000;
 const WIDEST_SPREAD = 50_000;
 const CLOSING = 0.75;
 
-// Where many workers share few processors, claims look past what others are locking or have just taken, and all of them get slow: the
-// more of them at a time, the slower. Milliseconds of the server.
-const QUICK = 30;
-/** Milliseconds of rest for each by which claims are slower. */
-const REST = 32;
-const LONGEST_REST = 600;
-const WEIGHT = 0.2;
+// Where a claim takes longer, in milliseconds of the server, others wait for the same processors or rows: smaller ones let them have
+// their turn.
+const LONG_CLAIM = 30;
+const SMALLEST_BATCH = 200;
+const GROWTH = 1.1;
 
 /** How much is claimed at once, and where in the queue, beside rivals. */
 export class Pace {
@@ -25,10 +24,13 @@ export class Pace {
   private window = NARROWEST_WINDOW;
   /** How many jobs at the head of the queue are, by chance, left to rivals. */
   private spread = 0;
-  /** Milliseconds that claims take, the latest weighing most. */
-  private average = 0;
+  private batch = BATCH;
   /** How many jobs of one entrypoint are looked at: where many have some, few of each do. */
   private ofOne = Infinity;
+
+  limit(wanted: number): number {
+    return Math.min(wanted, Math.floor(this.batch));
+  }
 
   /** What a claim of so many jobs looks at. */
   place(limit: number): Pick<ClaimRequest, 'candidates' | 'candidatesOfOne' | 'offset'> {
@@ -61,10 +63,7 @@ export class Pace {
     return hasLeftOut;
   }
 
-  /** Milliseconds until the next claim, so that few are under way at a time. */
-  restAfter(took: number): number {
-    this.average += (took - this.average) * WEIGHT;
-    const mean = Math.min(Math.max(this.average - QUICK, 0) * REST, LONGEST_REST);
-    return mean * (0.5 + Math.random());
+  took(ms: number): void {
+    this.batch = ms > LONG_CLAIM ? Math.max(this.batch / 2, SMALLEST_BATCH) : Math.min(this.batch * GROWTH, BATCH);
   }
 }
