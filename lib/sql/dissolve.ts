@@ -1,7 +1,7 @@
 import type { Database } from './database.js';
 import { LATER, statement, type Names } from './names.js';
 import { memberOf, text } from './rows.js';
-import { idsOf, lookUp, NTH } from './look-up.js';
+import { changed, CHANGED_IDS, changesOf } from './changes.js';
 import { countAttempts } from './statistics.js';
 
 // So that a job comes to its end that kills its worker, but never alone.
@@ -57,17 +57,17 @@ const dissolveSql = statement(
     with ${freed(names)},
     deleted as (
       delete from ${names.job} where id = any(array(select id from freed where outcome in ('exception', 'canceled')))),
-    ${lookUp('changes', `freed where outcome in ('lost', 'failed')`, { fails: `outcome = 'failed'`, are_spent: 'spent' })},
+    ${changesOf(`freed where outcome in ('lost', 'failed')`, { fails: `outcome = 'failed'`, are_spent: 'spent' })},
     updated as (
-      update ${names.job}
-      set status = case when fails[${NTH}] then 'failed' else 'queued' end,
+      update ${names.job} as job
+      set status = case when ${changed('fails')} then 'failed' else 'queued' end,
         claim_id = null,
-        attempt = attempt - (not are_spent[${NTH}])::int,
-        losses = losses + 1,
-        wait = case when fails[${NTH}] then 'ready' else 'alone' end,
+        attempt = job.attempt - (not ${changed('are_spent')})::int,
+        losses = job.losses + 1,
+        wait = case when ${changed('fails')} then 'ready' else 'alone' end,
         run_at = clock_timestamp()
       from changes
-      where id = any(${idsOf('changes')})),
+      where job.id = any(${CHANGED_IDS})),
     logged as (
       insert into ${names.jobLog} (job_id, entrypoint, attempt, status, claim_id, worker, error)
       select id, entrypoint, attempt, outcome, claim_id, worker, case outcome when 'canceled' then $6::text else $3::text end

@@ -5,7 +5,7 @@ import { LATER, statement, type Names } from './names.js';
 import { memberOf, text } from './rows.js';
 import { countAttempts } from './statistics.js';
 import { arrayLiteral, jsonArray, textArray } from './array.js';
-import { idsOf, lookUp, NTH } from './look-up.js';
+import { changed, CHANGED_IDS, changesOf } from './changes.js';
 
 /** What became of one claimed job. */
 export interface Settlement {
@@ -49,26 +49,31 @@ const settled = ({ job }: Names) => `
         job.claim_id, input.delay, input.is_free, input.error, input.stack, input.result, input.duration, ${outcome} as outcome
       from mine as job join input on input.id = job.id and input.claim_id = job.claim_id) as judged)`;
 
-const changed = ({ job, jobLog, claim }: Names) => `
+const written = ({ job, jobLog, claim }: Names) => `
     deleted as (
       delete from ${job}
       where id = any(array(select id from settled where ends))),
-    ${lookUp('changes', 'settled where not ends', {
+    ${changesOf('settled where not ends', {
       fails: `outcome = 'failed'`,
       retries: `outcome = 'retried'`,
       are_free: 'is_free',
       delays: 'delay',
     })},
     updated as (
-      update ${job}
-      set status = case when fails[${NTH}] then 'failed' else 'queued' end,
+      update ${job} as job
+      set status = case when ${changed('fails')} then 'failed' else 'queued' end,
         claim_id = null,
-        attempt = attempt - are_free[${NTH}]::int,
-        wait = case when delays[${NTH}] > 0 then 'later' when fails[${NTH}] or retries[${NTH}] then 'ready' else wait end,
-        run_at = case when retries[${NTH}] then clock_timestamp() + delays[${NTH}] * interval '1 ms' else run_at end
+        attempt = job.attempt - ${changed('are_free')}::int,
+        wait = case
+          when ${changed('delays')} > 0 then 'later'
+          when ${changed('fails')} or ${changed('retries')} then 'ready'
+          else job.wait end,
+        run_at = case
+          when ${changed('retries')} then clock_timestamp() + ${changed('delays')} * interval '1 ms'
+          else job.run_at end
       from changes
-      where id = any(${idsOf('changes')})
-      returning status, wait),
+      where job.id = any(${CHANGED_IDS})
+      returning job.status, job.wait),
     logged as (
       insert into ${jobLog} (job_id, entrypoint, attempt, status, claim_id, worker, error, stack, result, duration)
       select id, entrypoint, attempt, outcome, claim_id, $10::text, error, stack, result, duration
@@ -82,7 +87,7 @@ const changed = ({ job, jobLog, claim }: Names) => `
 // The answers are evaluated, and so are the notifications in them, though mostly there is no exception to be listed.
 const settleSql = statement(
   (names) => `
-    with ${settled(names).trim()}, ${changed(names).trim()},
+    with ${settled(names).trim()}, ${written(names).trim()},
     ${countAttempts(names, 'settled', { duration: 'duration', succeeds: 'succeeds' })},
     notified as materialized (
       select pg_notify($11::text, case when bool_and(wait = 'ready') then '' else '${LATER}' end)

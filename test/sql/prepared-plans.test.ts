@@ -162,7 +162,10 @@ describe('while statements are prepared, a migration that', () => {
   const ground = useWorkerGround();
 
   it.each([
-    ['adds columns', `alter table pgqueue.job add column tag text, add column weight integer not null default 1`],
+    [
+      'adds columns',
+      `alter table pgqueue.job add column tag text, add column weight integer not null default 1, add column delays text, add column ids text`,
+    ],
     [
       'replaces the index of claims',
       `drop index pgqueue.job_ready;
