@@ -11,7 +11,6 @@ const SETTINGS = [
   'autovacuum_vacuum_cost_delay=0',
   'vacuum_truncate=false',
 ] as const;
-const DISTINCT = ['job_pkey', 'job_ready'];
 const TOAST_SETTING = 'toast.vacuum_truncate';
 
 const STATUS_CHECK = `check (status in ('queued', 'picked', 'failed'))`;
@@ -41,8 +40,10 @@ export class BulkEnqueue extends PgQueueMigration {
       // All rows fulfil it, as they did the others.
       `alter table ${job} drop constraint job_status_check, drop constraint job_claim_check,
         add constraint job_state_check ${STATE_CHECK} not valid`,
-      // No two entries are alike but those of versions of one job: to look for such at each split of a page is in vain.
-      ...DISTINCT.map((index) => `alter index ${schema}.${index} set (deduplicate_items = off)`),
+      // No two entries are alike, as the id is part of them: to look for such at each split of a page is in vain.
+      `alter index ${schema}.job_ready set (deduplicate_items = off)`,
+      // A claim adds an entry for each that it finds, which would split each page.
+      `alter index ${schema}.job_pkey set (fillfactor = 50)`,
       ...[job, claim].map(setVacuum),
     ];
   }
@@ -51,7 +52,8 @@ export class BulkEnqueue extends PgQueueMigration {
     const { job, claim, schema } = this.names;
     return [
       ...[job, claim].map(resetVacuum),
-      ...DISTINCT.map((index) => `alter index ${schema}.${index} reset (deduplicate_items)`),
+      `alter index ${schema}.job_pkey reset (fillfactor)`,
+      `alter index ${schema}.job_ready reset (deduplicate_items)`,
       `alter table ${job} drop constraint job_state_check,
         add constraint job_status_check ${STATUS_CHECK} not valid, add constraint job_claim_check ${CLAIM_CHECK} not valid`,
       `drop function ${schema}.enqueue_plain(${TYPES})`,
