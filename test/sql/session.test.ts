@@ -119,7 +119,7 @@ describe('a connection of the application', () => {
     await queue.claim(1);
     expect(await settingsOf(pool)).toEqual(before);
     const { rows } = await pool.query<{ statement: string }>(PREPARED);
-    expect(rows.map(({ statement }) => (/insert into|enqueue_\w+/.exec(statement))?.[0]).toSorted()).toEqual([
+    expect(rows.map(({ statement }) => /insert into|enqueue_\w+/.exec(statement)?.[0]).toSorted()).toEqual([
       'enqueue_jobs',
       'enqueue_plain',
       'insert into',
