@@ -49,12 +49,15 @@ export class Reaper {
   private async run(): Promise<void> {
     await this.waitForSettles();
     const patience = new Backoff(FIRST_PAUSE, LONGEST_PAUSE);
+    let asked: readonly string[] = [];
     for (let tries = 0; this.left.size > 0 && tries < TRIES && !this.abandoned.aborted; tries++) {
       if (tries > 0) await patience.pause(this.abandoned);
-      await this.reap();
+      asked = this.ended;
+      await this.reap(asked);
     }
-    this.left.clear();
-    this.running = undefined;
+    if (this.abandoned.aborted) this.left.clear();
+    else this.removed(asked);
+    this.running = this.left.size > 0 ? this.run() : undefined; // those that came meanwhile
   }
 
   private async waitForSettles(): Promise<void> {
@@ -65,10 +68,10 @@ export class Reaper {
     } while (!this.hurry.take() && this.hasMore && performance.now() < longest);
   }
 
-  private async reap(): Promise<void> {
+  private async reap(claimIds: readonly string[]): Promise<void> {
     if (this.abandoned.aborted) return;
     try {
-      this.removed(await reapClaims(this.context.db, this.context.names, this.ended));
+      this.removed(await reapClaims(this.context.db, this.context.names, claimIds));
     } catch (error) {
       reportError(this.context, 'settle', error);
     }

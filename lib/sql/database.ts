@@ -1,7 +1,7 @@
-import type { ClientBase, CustomTypesConfig, Pool } from 'pg';
+import type { ClientBase, Pool } from 'pg';
 import type { EntityManager } from 'typeorm';
 import type { QueryLimits } from './query-limits.js';
-import { meet, mistrust, nameOf, openSession, type Session, timeoutOf } from './session.js';
+import { AS_TEXT, meet, mistrust, nameOf, openSession, type Session, timeoutOf } from './session.js';
 import { isAboutPreparation, sqlState } from './transient.js';
 
 /** A row whose values are PostgreSQL's own text, so that no type parser of the application reaches ours. */
@@ -13,9 +13,6 @@ export interface Database {
   /** Runs `work` in a READ COMMITTED transaction of its own. */
   transaction<T>(work: (database: Database) => Promise<T>): Promise<T>;
 }
-
-// A pool with pg's option binary gives buffers; what is read through it is cast to text.
-const AS_TEXT: CustomTypesConfig = { getTypeParser: () => String };
 
 async function run(
   client: Pool | ClientBase,

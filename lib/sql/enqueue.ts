@@ -50,32 +50,38 @@ const plainSql = statement(
       $1::text[], $2::json[], $3::json[], $4::int[], $5::int[], $6::float8[], $7::float8[], $8::boolean) as ids`,
 );
 
-// What enqueue_plain does, without its arrays.
+// What enqueue_plain does, without its arrays. It is asked where a trigger has left the job out: it undoes the statement, and says why.
 const DUE = `coalesce(
-        timestamptz 'epoch' + $7::float8 * interval '1 ms', statement_timestamp() + $6::float8 * interval '1 ms')`;
+          timestamptz 'epoch' + $7::float8 * interval '1 ms', statement_timestamp() + $6::float8 * interval '1 ms')`;
 const loneSql = statement(
-  ({ job, channel }) => `
-    insert into ${job} (entrypoint, payload, headers, priority, max_attempts, run_at, created_at, wait)
-    values ($1::text, $2::json, $3::json, $4::int, $5::int, ${DUE}, statement_timestamp(),
-      case when ${DUE} > statement_timestamp() then 'later' else 'ready' end)
-    returning id::text, case when $8::boolean then
-      pg_notify(${quoteLiteral(channel)}, case when $6::float8 > 0 or $7::float8 is not null then '${LATER}' else '' end)
-      end`,
+  ({ job, schema, channel }) => `
+    with inserted as (
+      insert into ${job} (entrypoint, payload, headers, priority, max_attempts, run_at, created_at, wait)
+      values ($1::text, $2::json, $3::json, $4::int, $5::int, ${DUE}, statement_timestamp(),
+        case when ${DUE} > statement_timestamp() then 'later' else 'ready' end)
+      returning id)
+    select
+      coalesce(
+        (select id::text from inserted),
+        ${schema}.enqueue_plain(
+          array[$1::text], array[$2::json], array[$3::json], array[$4::int], array[$5::int], array[$6::float8],
+          array[$7::float8], $8::boolean)) as id,
+      case when $8::boolean then
+        pg_notify(${quoteLiteral(channel)}, case when $6::float8 > 0 or $7::float8 is not null then '${LATER}' else '' end)
+        end`,
 );
 
 async function insertLone(db: Database, names: Names, job: NewJob, notify: boolean): Promise<InsertedJob[]> {
   const { entrypoint, payload, headers, priority, maxAttempts, delay, runAt } = job;
   const values = [entrypoint, payload, headers, priority, maxAttempts, delay, runAt, notify];
-  const rows = await db.query(loneSql(names), values, OFTEN);
-  return rows.map((row) => ({ id: text(row, 'id'), outcome: 'inserted', index: 0 }));
+  const [row = {}] = await db.query(loneSql(names), values, OFTEN);
+  return [{ id: text(row, 'id'), outcome: 'inserted', index: 0 }];
 }
 
 async function insertPlain(db: Database, names: Names, jobs: readonly NewJob[], notify: boolean) {
   const [first, ...more] = jobs;
   if (first === undefined) return [];
-  const lone = more.length > 0 ? [] : await insertLone(db, names, first, notify);
-  // Else a trigger has left it out, which the function says.
-  if (lone.length > 0) return lone;
+  if (more.length === 0) return insertLone(db, names, first, notify);
   const headers = eachOrNone(jobs, (job) => job.headers);
   const [row] = await db.query(
     plainSql(names),

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { ClientBase } from 'pg';
+import type { ClientBase, CustomTypesConfig } from 'pg';
 import type { QueryLimits } from './query-limits.js';
 
 /** What may be done on a connection that nobody else uses. */
@@ -19,6 +19,10 @@ const SETTINGS = `
   from (values
     ('plan_cache_mode', 'force_generic_plan'), ('enable_seqscan', 'off'), ('jit', 'off'),
     ('default_transaction_isolation', 'read committed')) as setting(name, value)`;
+
+// So that no type parser of the application reaches ours. A pool with pg's option binary gives buffers; what is read through it is cast
+// to text.
+export const AS_TEXT: CustomTypesConfig = { getTypeParser: () => String };
 
 const sessions = new WeakMap<ClientBase, Session>();
 
@@ -42,7 +46,11 @@ export function mistrust(client: ClientBase, session: Session): Session {
 }
 
 async function greet(client: ClientBase, limits: QueryLimits): Promise<Session> {
-  const { rows } = await client.query<{ pid: string; isolation: string }>({ text: HELLO, ...timeoutOf(limits) });
+  const { rows } = await client.query<{ pid: string; isolation: string }>({
+    text: HELLO,
+    types: AS_TEXT,
+    ...timeoutOf(limits),
+  });
   // A pooler says hello with a process id of its own, and what is set there stays with whoever comes next.
   const isDirect = rows[0]?.pid === String((client as { processID?: number | null }).processID);
   return { isDirect, isReadCommitted: rows[0]?.isolation === 'read committed' };

@@ -69,6 +69,18 @@ describe('a reaper', () => {
     expect(asked.length).toBeGreaterThan(5);
   });
 
+  it('asks for those that came while it asked for the last time for what stays locked', async () => {
+    const { reaper, asked } = reaperOf([], new AbortController().signal);
+    reaper.add(['a']);
+    const first = reaper.busy;
+    while (asked.length < 10) await new Promise((resolve) => setImmediate(resolve));
+    reaper.add(['b']);
+    await first;
+    expect(reaper.ended).toEqual(['b']);
+    await reaper.busy;
+    expect(asked.at(-1)).toEqual(['b']);
+  });
+
   it('ends at once when all is abandoned, also when that was before it began', async () => {
     const { reaper, asked } = reaperOf([], AbortSignal.abort());
     reaper.add(['a']);

@@ -147,6 +147,14 @@ describe('a connection of the application', () => {
     return (await pool.query(PREPARED)).rows;
   }
 
+  it('is known for what it is, whatever the application makes of the types of values', async () => {
+    const shout = { getTypeParser: () => (value: string | Buffer) => String(value).toUpperCase() };
+    const pool = new Pool({ connectionString: database.url, max: 1, types: shout });
+    closers.push(() => pool.end());
+    await queueOn(readCommittedDatabase(() => pool)).add('work');
+    expect((await pool.query(PREPARED)).rows).toHaveLength(1);
+  });
+
   it('in a transaction of its owner prepares nothing', async () => {
     const pool = onePool();
     await readCommittedDatabase(() => pool).transaction((db) => queueOn(db).add('work'));
