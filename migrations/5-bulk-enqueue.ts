@@ -42,8 +42,6 @@ export class BulkEnqueue extends PgQueueMigration {
         add constraint job_state_check ${STATE_CHECK} not valid`,
       // No two entries are alike, as the id is part of them: to look for such at each split of a page is in vain.
       `alter index ${schema}.job_ready set (deduplicate_items = off)`,
-      // A claim adds an entry for each that it finds, which would split each page.
-      `alter index ${schema}.job_pkey set (fillfactor = 50)`,
       ...[job, claim].map(setVacuum),
     ];
   }
@@ -52,7 +50,6 @@ export class BulkEnqueue extends PgQueueMigration {
     const { job, claim, schema } = this.names;
     return [
       ...[job, claim].map(resetVacuum),
-      `alter index ${schema}.job_pkey reset (fillfactor)`,
       `alter index ${schema}.job_ready reset (deduplicate_items)`,
       `alter table ${job} drop constraint job_state_check,
         add constraint job_status_check ${STATUS_CHECK} not valid, add constraint job_claim_check ${CLAIM_CHECK} not valid`,
