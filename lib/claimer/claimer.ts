@@ -122,7 +122,7 @@ export class Claimer {
   }
 
   private async claimMostUrgent(signal: AbortSignal): Promise<Turn> {
-    const limit = this.pace.limit(this.dispatcher.wanted);
+    const limit = this.dispatcher.wanted;
     const { jobs, crowded, took } = await this.claim(limit);
     if (crowded) {
       if (jobs.length > 0) this.frontier.begin(jobs, took);
@@ -134,20 +134,20 @@ export class Claimer {
       this.frontier.begin(jobs, took);
       return 'again';
     }
-    if (this.pace.cameShort(limit)) return 'again';
+    if (this.pace.cameShort()) return 'again';
     this.isDry = true;
     if (jobs.length > 0) return 'short';
     return this.turnToSuspects();
   }
 
   private async claimBehind(place: Place): Promise<Turn> {
-    const limit = this.pace.limit(this.dispatcher.wanted);
+    const limit = this.dispatcher.wanted;
     const { jobs } = await this.claim(limit, (db, names, request) => claimBehind(db, names, request, place));
     if (jobs.length === limit) {
       this.frontier.advance(jobs);
       return 'again';
     }
-    if (this.frontier.hurry()) return 'again';
+    if (this.frontier.cameShort()) return 'again';
     this.isDry = true;
     return jobs.length > 0 ? 'short' : 'nothing';
   }
@@ -216,7 +216,6 @@ export class Claimer {
     const company = !this.dispatcher.isIdle || !this.book.isEmpty;
     const request = { claimId, worker: label, company, limit, ...this.pace.place(limit), entrypoints };
     const result = await from(db, names, request);
-    this.pace.took(result.took);
     const { jobs } = result;
     if (jobs.length > 0) {
       this.book.open(

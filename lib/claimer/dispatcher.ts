@@ -14,8 +14,12 @@ const ABORT_GRACE = 250;
 // A few batches, where PostgreSQL keeps up.
 const MOST_UNWRITTEN = 2_000;
 
-/** Who has waited for a slot for so long is left to other workers, and so is all behind it. */
+/** How often what waits for a slot is looked at, in milliseconds. */
 const PATIENCE = 250;
+/** What would wait for so many times as long is left to other workers. */
+const LONGEST_WAIT = 4;
+/** Of the time. Who gets less of a processor has to share it. */
+const OWN_PROCESSOR = 0.5;
 
 interface JobClaim {
   readonly id: string;
@@ -31,6 +35,9 @@ export class Dispatcher {
   /** Claimed ahead, in the order in which they will start. */
   private waiting: Run[] = [];
   private patience: NodeJS.Timeout | undefined;
+  /** Since the last look at what waits. */
+  private started = 0;
+  private cpu = process.cpuUsage();
   private readonly prefetch = new Prefetch();
   /** The next turn of the event loop in which jobs are started, if some are to be. */
   private turn: NodeJS.Immediate | undefined;
@@ -76,7 +83,7 @@ export class Dispatcher {
     if (!soon) this.turnEnds = performance.now() + TURN;
     if (soon) this.startSoon();
     else this.startNext();
-    if (this.waiting.length > 0) this.patience ??= setTimeout(() => this.losePatience(), PATIENCE);
+    if (this.waiting.length > 0 && this.patience === undefined) this.bePatient();
   }
 
   /** Gives back jobs that have not begun. */
@@ -119,11 +126,8 @@ export class Dispatcher {
   }
 
   private startNext(): void {
-    const [oldest] = this.waiting;
-    if (oldest === undefined) return;
-    const now = performance.now();
-    if (now >= this.turnEnds) return this.startSoon();
-    if (now - oldest.claimedAt >= PATIENCE) return this.losePatience();
+    if (this.waiting.length === 0) return;
+    if (performance.now() >= this.turnEnds) return this.startSoon();
     const count = this.context.options.concurrency - this.running.size;
     for (const run of this.waiting.splice(0, count)) void this.start(run);
     if (this.waiting.length === 0) this.endPatience();
@@ -139,6 +143,7 @@ export class Dispatcher {
 
   private async start(run: Run): Promise<void> {
     this.running.add(run);
+    this.started++;
     run.startedAt = performance.now();
     const handler = this.context.handlers.get(run.job.entrypoint);
     if (handler === undefined) return this.finish(run, { type: 'released' });
@@ -149,17 +154,24 @@ export class Dispatcher {
     this.finish(run, outcome);
   }
 
-  private losePatience(): void {
-    this.endPatience();
-    const [oldest] = this.waiting;
-    if (oldest === undefined) return;
-    const left = oldest.claimedAt + PATIENCE - performance.now();
-    if (left > 0) {
-      this.patience = setTimeout(() => this.losePatience(), left);
-      return;
-    }
+  private bePatient(): void {
+    this.started = 0;
+    this.cpu = process.cpuUsage();
+    this.patience = setTimeout(() => this.lookAtWaiting(), PATIENCE);
+  }
+
+  private lookAtWaiting(): void {
+    if (this.started * LONGEST_WAIT >= this.waiting.length || this.isStarved) return this.bePatient();
     this.prefetch.reset();
     this.release(this.takeWaiting(() => true));
+  }
+
+  /** It is for want of a processor that jobs wait, and not because of their handlers. Whoever else claimed them had none, either. */
+  private get isStarved(): boolean {
+    const { concurrency } = this.context.options;
+    const { user, system } = process.cpuUsage(this.cpu);
+    const areQuick = this.running.size < concurrency && this.prefetch.size(concurrency) > 0;
+    return areQuick && (user + system) / 1_000 < PATIENCE * OWN_PROCESSOR;
   }
 
   private endPatience(): void {

@@ -10,6 +10,12 @@ const LONGEST = 30_000;
 const SHORT_REST = 4;
 const LONGEST_SHORT = 2_000;
 
+/** What rivals took of more than so many jobs since the last claim is worth to be left to them next time. */
+const WIDE_GAP = 250;
+const WIDEST_STRIDE = 1_000_000;
+/** How fast that is forgotten where they take less. */
+const NARROWING = 0.97;
+
 /**
  * How far the claims of a deep queue have come. As long as they win jobs of one entrypoint and priority, the next one goes on
  * behind the last: it need not look past what is dead, which a long transaction anywhere in the database keeps from being removed.
@@ -19,6 +25,8 @@ export class Frontier {
   private begunAt = 0;
   private took = 0;
   private until = 0;
+  /** How many ids behind its last job a claim leaves to rivals, so that each walks in a lane of its own. */
+  private stride = 0;
 
   /** Where to go on; `undefined` is the head of the queue. */
   get behind(): Place | undefined {
@@ -35,20 +43,41 @@ export class Frontier {
     this.begunAt = performance.now();
     this.took = took;
     this.until = this.begunAt + Math.max(SHORTEST, Math.min(took * REST, LONGEST));
-    this.advance(jobs);
+    // By chance, as rivals are at the head, too.
+    this.moveBehind(jobs, this.stride * 2 * Math.random());
   }
 
   /** A claim behind the place has won a full batch. */
   advance(jobs: readonly ClaimedJob[]): void {
+    const ids = jobs.map(({ id }) => Number(id));
+    const [first = 0, last = first] = [ids[0], ids.at(-1)];
+    const gap = first - Number(this.place?.after);
+    // In a queue of many entrypoints ids have gaps without rivals, too.
+    const isWide = gap > Math.max(WIDE_GAP, (last - first) / 4);
+    this.stride = isWide ? Math.min(this.stride + gap, WIDEST_STRIDE) : this.stride * NARROWING;
+    this.moveBehind(jobs, this.stride);
+  }
+
+  private moveBehind(jobs: readonly ClaimedJob[], distance: number): void {
     const last = jobs.at(-1);
     const isEven = jobs.every(
       ({ entrypoint, priority }) => entrypoint === last?.entrypoint && priority === last.priority,
     );
     if (last === undefined || !isEven) this.forget();
-    else this.place = { entrypoint: last.entrypoint, priority: last.priority, after: last.id };
+    else {
+      const after = String(BigInt(last.id) + BigInt(Math.floor(distance)));
+      this.place = { entrypoint: last.entrypoint, priority: last.priority, after };
+    }
   }
 
-  /** There may be something at the head, or nothing behind the place. Returns whether the next claim looks there. */
+  /** A claim behind the place came short. Returns whether the next one looks at the head. */
+  cameShort(): boolean {
+    if (this.stride < 1) return this.hurry();
+    this.stride = Math.floor(this.stride / 2);
+    return this.forget();
+  }
+
+  /** There may be something at the head. Returns whether the next claim looks there. */
   hurry(): boolean {
     this.until = Math.min(this.until, this.begunAt + Math.min(this.took * SHORT_REST, LONGEST_SHORT));
     if (this.rest < SHORTEST) this.forget();

@@ -1,6 +1,5 @@
 import type { ClaimedJob } from '../domain/job.js';
 import type { ClaimRequest } from '../sql/claim.js';
-import { BATCH } from './prefetch.js';
 
 // What rivals, or somebody's long transaction, hold locked at the head of the queue is looked past.
 const NARROWEST_WINDOW = 2;
@@ -12,30 +11,20 @@ const MOST_CANDIDATES = 4_000;
 const WIDEST_SPREAD = 50_000;
 const CLOSING = 0.75;
 
-// Where a claim takes longer, in milliseconds of the server, others wait for the same processors or rows: smaller ones let them have
-// their turn.
-const LONG_CLAIM = 30;
-const SMALLEST_BATCH = 200;
-const GROWTH = 1.1;
-
-/** How much is claimed at once, and where in the queue, beside rivals. */
+/** Where in the queue is claimed, beside rivals. */
 export class Pace {
   /** How many jobs are looked at, for each that is wanted. */
   private window = NARROWEST_WINDOW;
   /** How many jobs at the head of the queue are, by chance, left to rivals. */
   private spread = 0;
-  private batch = BATCH;
-  /** How many jobs of one entrypoint are looked at: where many have some, few of each do. */
-  private ofOne = Infinity;
-
-  limit(wanted: number): number {
-    return Math.min(wanted, Math.floor(this.batch));
-  }
+  /** How much of what is claimed is of one entrypoint: where many have some, few of each are looked at. */
+  private share = 1;
 
   /** What a claim of so many jobs looks at. */
   place(limit: number): Pick<ClaimRequest, 'candidates' | 'candidatesOfOne' | 'offset'> {
     const candidates = Math.max(Math.min(limit * this.window, MOST_CANDIDATES), FEWEST_CANDIDATES);
-    const candidatesOfOne = Math.min(this.ofOne, candidates);
+    const ofOne = Math.max(Math.ceil(limit * this.share * NARROWEST_WINDOW), FEWEST_CANDIDATES);
+    const candidatesOfOne = this.share === 1 ? candidates : Math.min(ofOne, candidates);
     return { candidates, candidatesOfOne, offset: Math.floor(Math.random() * this.spread) };
   }
 
@@ -51,19 +40,15 @@ export class Pace {
     this.spread = Math.floor(this.spread * CLOSING);
     const counts = new Map<string, number>();
     for (const { entrypoint } of jobs) counts.set(entrypoint, (counts.get(entrypoint) ?? 0) + 1);
-    this.ofOne = Math.max(Math.max(...counts.values()) * NARROWEST_WINDOW, FEWEST_CANDIDATES);
+    this.share = Math.max(...counts.values()) / jobs.length;
   }
 
   /** A claim came short, though not because of rivals. Returns whether it has left something out. */
-  cameShort(limit: number): boolean {
-    const hasLeftOut = this.spread > 0 || this.ofOne < this.place(limit).candidates;
+  cameShort(): boolean {
+    const hasLeftOut = this.spread > 0 || this.share < 1;
     this.window = Math.max(this.window / 2, NARROWEST_WINDOW);
     this.spread = 0;
-    this.ofOne = Infinity;
+    this.share = 1;
     return hasLeftOut;
-  }
-
-  took(ms: number): void {
-    this.batch = ms > LONG_CLAIM ? Math.max(this.batch / 2, SMALLEST_BATCH) : Math.min(this.batch * GROWTH, BATCH);
   }
 }

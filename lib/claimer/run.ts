@@ -9,7 +9,6 @@ export type Complete = (run: Run, db: Database, result: unknown) => Promise<void
 
 /** One attempt, from its claim to its end, and what its handler may know and do of it. */
 export class Run implements JobControl {
-  readonly claimedAt = performance.now();
   startedAt = Infinity;
   /** Its success was written in a transaction of the handler. */
   isCompleted = false;

@@ -68,6 +68,19 @@ const lockMostUrgent =
         for update skip locked) as job
       limit $3::int)`;
 
+/** Of one entrypoint: what is locked is passed by on the way, however much that is. Candidates are counted only where it comes short. */
+const lockAlong = ({ job }: Names) => `
+    candidate as materialized (
+      select from ${job}
+      where entrypoint = (select name from wanted) and status = 'queued' and wait = 'ready'
+        and $9::int is not null and $10::int is not null
+      order by priority desc, id limit $6::int),
+    locked as materialized (
+      select id from ${job}
+      where entrypoint = (select name from wanted) and status = 'queued' and wait = 'ready'
+      order by priority desc, id limit $3::int
+      for update skip locked)`;
+
 // What is dead is not looked at again, where a long transaction keeps it from being removed.
 const lockBehind = ({ job }: Names) => `
     candidate as materialized (select where $6::int is null and $9::int is null and $10::int is null),
@@ -109,6 +122,7 @@ const claimSql = (locking: (names: Names) => string) =>
   );
 
 const claimReadySql = claimSql(lockMostUrgent('ready'));
+const claimOneSql = claimSql(lockAlong);
 const claimBehindSql = claimSql(lockBehind);
 // Lost in company again and again, a job may be the cause or its victim. Strictly alone it becomes known.
 const STRICT_FROM = 2;
@@ -116,7 +130,7 @@ const claimAloneSql = claimSql(lockMostUrgent('alone', ` and (losses < ${STRICT_
 
 /** Wins up to `limit` due jobs and writes the claim that carries their heartbeat, in one statement. */
 export function claimJobs(db: Database, names: Names, request: ClaimRequest): Promise<ClaimResult> {
-  return claim(db, claimReadySql(names), request);
+  return claim(db, (request.entrypoints.length === 1 ? claimOneSql : claimReadySql)(names), request);
 }
 
 /** As `claimJobs`, of one entrypoint and priority, and only behind an id. `crowded` is never known. */

@@ -84,4 +84,64 @@ describe('the place behind which the next claim goes on', () => {
     frontier.begin(jobs(5), 0);
     expect(frontier.rest).toBe(50);
   });
+
+  describe('where rivals claim beside it', () => {
+    const range = (first: number, count = 1_000) => jobs(...Array.from({ length: count }, (_, nth) => first + nth));
+    afterEach(() => jest.restoreAllMocks());
+
+    it('leaves to them as many ids as they took since the last claim', () => {
+      frontier.begin(range(1), 0);
+      frontier.advance(range(31_001));
+      expect(frontier.behind).toEqual(placeAfter(32_000 + 30_001));
+      frontier.advance(range(62_002));
+      expect(frontier.behind).toEqual(placeAfter(63_001 + 29_100)); // they took nothing beyond: a little less
+    });
+
+    it('leaves more to them when they took more, and less and less when they are gone', () => {
+      frontier.begin(range(1), 0);
+      frontier.advance(range(2_001));
+      frontier.advance(range(4_502));
+      expect(frontier.behind).toEqual(placeAfter(5_501 + 1_001 + 501));
+      for (let n = 0; n < 500; n++) frontier.advance(range(10_000));
+      expect(frontier.behind).toEqual(placeAfter(10_999));
+    });
+
+    it('takes no gap for theirs that is small, or usual between its own jobs', () => {
+      frontier.begin(jobs(1, 101), 0);
+      frontier.advance(jobs(300, 301));
+      expect(frontier.behind).toEqual(placeAfter(301));
+      frontier.advance(jobs(1_000, 3_000, 5_000));
+      expect(frontier.behind).toEqual(placeAfter(5_000));
+    });
+
+    it('begins by chance in the room that they take, where that is known', () => {
+      frontier.begin(range(1), 0);
+      frontier.advance(range(11_001)); // 10,001
+      jest.spyOn(Math, 'random').mockReturnValue(0.75);
+      frontier.begin(range(1), 0);
+      expect(frontier.behind).toEqual(placeAfter(1_000 + 15_001));
+    });
+
+    it('looks at the head when there is nothing behind what it left to them, and leaves less next time', () => {
+      frontier.begin(range(1), 1_000);
+      frontier.advance(range(11_001));
+      expect(frontier.cameShort()).toBe(true);
+      expect(frontier.behind).toBeUndefined();
+      jest.spyOn(Math, 'random').mockReturnValue(0.5);
+      frontier.begin(range(1), 1_000);
+      expect(frontier.behind).toEqual(placeAfter(1_000 + 5_000));
+    });
+
+    it('counts ids beyond what a number can hold', () => {
+      const far = { ...job(0), id: '9007199254740993' };
+      frontier.begin([far], 0);
+      expect(frontier.behind?.after).toBe('9007199254740993');
+    });
+  });
+
+  it('is kept for a moment when a claim comes short that left nothing to rivals', () => {
+    frontier.begin(jobs(1), 50);
+    expect(frontier.cameShort()).toBe(false);
+    expect(frontier.rest).toBe(200);
+  });
 });

@@ -98,21 +98,41 @@ describe('a claim beside an open one', () => {
     await database.drop();
   });
 
-  it('neither waits for it nor takes its jobs', async () => {
-    const [a, b, c] = await queue.add({}, {}, {});
-    expect((await queueOn(rival.db).claim(2)).ids).toEqual([a, b]);
-    expect((await queue.claim(10)).ids).toEqual([c]);
-    await rival.commit();
-    expect((await queue.claim(10)).ids).toEqual([]);
-  });
+  describe.each([
+    ['of one entrypoint', ['work']],
+    ['of several entrypoints', ['none', 'work']],
+  ])('%s', (_, entrypoints) => {
+    it('neither waits for it nor takes its jobs', async () => {
+      const [a, b, c] = await queue.add({}, {}, {});
+      expect((await queueOn(rival.db).claim(2, { entrypoints })).ids).toEqual([a, b]);
+      expect((await queue.claim(10, { entrypoints })).ids).toEqual([c]);
+      await rival.commit();
+      expect((await queue.claim(10, { entrypoints })).ids).toEqual([]);
+    });
 
-  it('has its jobs as soon as it is rolled back, as if nothing had been', async () => {
-    const [a] = await queue.add({});
-    await queueOn(rival.db).claim(1);
-    await rival.rollback();
-    const { jobs, claimId } = await queue.claim(1);
-    expect(jobs).toMatchObject([{ id: a, attempt: 1 }]);
-    expect(await database.query('select claim_id from pgqueue.claim')).toEqual([{ claim_id: claimId }]);
+    it('has its jobs as soon as it is rolled back, as if nothing had been', async () => {
+      const [a] = await queue.add({});
+      await queueOn(rival.db).claim(1, { entrypoints });
+      await rival.rollback();
+      const { jobs, claimId } = await queue.claim(1, { entrypoints });
+      expect(jobs).toMatchObject([{ id: a, attempt: 1 }]);
+      expect(await database.query('select claim_id from pgqueue.claim')).toEqual([{ claim_id: claimId }]);
+    });
+
+    it('says that it was crowded when rivals held what it looked at', async () => {
+      await queue.add(...Array.from({ length: 20 }, () => ({})));
+      await queueOn(rival.db).claim(20, { entrypoints });
+      expect(await queue.claim(1, { entrypoints })).toMatchObject({ jobs: [], crowded: true });
+      await rival.rollback();
+      expect((await queue.claim(1, { entrypoints })).crowded).toBe(false);
+      expect((await queue.claim(30, { entrypoints })).crowded).toBe(false);
+    });
+
+    it('locks no more jobs than it takes', async () => {
+      await queue.add({}, {}, {}, {});
+      await queueOn(rival.db).claim(1, { entrypoints });
+      expect(await database.query('select id from pgqueue.job for update skip locked')).toHaveLength(3);
+    });
   });
 
   it('is filled from the entrypoints that are left', async () => {
@@ -123,18 +143,17 @@ describe('a claim beside an open one', () => {
     expect(new Set([...first.ids, ...second.ids]).size).toBe(20);
   });
 
-  it('locks no more jobs than it takes', async () => {
+  it('locks no more jobs than it takes of all of them', async () => {
     const entrypoints = ['a', 'b', 'c', 'd'];
     await queue.add(...entrypoints, ...entrypoints, ...entrypoints);
     await queueOn(rival.db).claim(1, { entrypoints });
     expect(await database.query('select id from pgqueue.job for update skip locked')).toHaveLength(11);
   });
 
-  it('says that it was crowded when rivals held all that it looked at', async () => {
-    await queue.add(...Array.from({ length: 20 }, () => ({})));
+  it('looks past what rivals hold of one entrypoint, and not past all of several', async () => {
+    const ids = await queue.add(...Array.from({ length: 20 }, () => ({})));
     await queueOn(rival.db).claim(8);
-    expect(await queue.claim(1)).toMatchObject({ jobs: [], crowded: true });
-    await rival.rollback();
-    expect((await queue.claim(1)).crowded).toBe(false);
+    expect(await queue.claim(1, { entrypoints: ['work', 'none'] })).toMatchObject({ jobs: [], crowded: true });
+    expect(await queue.claim(1)).toMatchObject({ ids: [ids[8]], crowded: false });
   });
 });

@@ -25,6 +25,7 @@ const HOUR = 3_600_000;
 const MOST_BUFFERS = 50;
 const MOST_ROWS = 20;
 const OUTLOOK = { suspicion: HOUR, heartbeatTimeout: 30_000, ready: true };
+const SEVERAL = ['work', 'none'];
 const PLACE = { entrypoint: 'work', priority: 0, after: '1000' };
 
 const FILL = `
@@ -44,6 +45,7 @@ async function workOff(db: Database): Promise<void> {
   await lookOut(db);
   await promote(db);
   const claim = await queue.claim(1);
+  await queue.claim(1, { entrypoints: SEVERAL });
   await queue.claim(1, { behind: { ...PLACE, after: '0' } });
   await queue.claim(1, { alone: true });
   await queue.beat(claim);
@@ -82,6 +84,7 @@ describe(`what was planned while the tables were empty, now that there are ${MAN
 
   it.each([
     ['a claim', 10, (db: Database) => queueOn(db).claim(10)],
+    ['a claim of several entrypoints', 10, (db: Database) => queueOn(db).claim(10, { entrypoints: SEVERAL })],
     ['a claim behind a place', 10, (db: Database) => queueOn(db).claim(10, { behind: PLACE })],
     ['a claim of what is to run alone', 1, (db: Database) => queueOn(db).claim(1, { alone: true })],
     ['a settle', BATCH, (db: Database) => queueOn(db).settle(claim, SUCCESSFUL)],
@@ -140,6 +143,7 @@ describe.each([
 
   it.each<[string, (db: Database) => Promise<unknown>]>([
     ['a claim', (db) => queueOn(db).claim(BATCH)],
+    ['a claim of several entrypoints', (db) => queueOn(db).claim(BATCH, { entrypoints: SEVERAL })],
     ['a claim behind a place', (db) => queueOn(db).claim(BATCH, { behind: PLACE })],
     ...[SUCCESSFUL, RETRIED, FAILED, RELEASED].map((outcome): [string, (db: Database) => Promise<unknown>] => [
       `a settle as ${outcome.type}`,

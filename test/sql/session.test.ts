@@ -45,7 +45,11 @@ describe('a direct connection of a worker', () => {
     const pool = onePool();
     const queue = queueOn(ownDatabase(pool));
     await onPool(database).add('work', 'work', 'work');
-    for (const entrypoints of [['work'], ['none', 'work'], ['work', 'none', 'nothing']]) {
+    for (const entrypoints of [
+      ['work', 'none'],
+      ['none', 'work'],
+      ['work', 'none', 'nothing'],
+    ]) {
       expect((await queue.claim(1, { entrypoints })).ids).toHaveLength(1);
     }
     expect((await pool.query(PREPARED)).rows).toEqual([
