@@ -91,7 +91,9 @@ const lockBehind = ({ job }: Names) => `
       order by id limit $3::int
       for update skip locked)`;
 
-/** `any(array(…))` is evaluated once; `in (select … for update skip locked)` can be planned to lock more rows than its limit. */
+/**
+ * What is as usual is null: to write and to read values is a large part of the work. The last row tells of the claim.
+ * `any(array(…))` is evaluated once; `in (select … for update skip locked)` can be planned to lock more rows than its limit. */
 const claimSql = (locking: (names: Names) => string) =>
   statement(
     (names) => `
@@ -106,19 +108,20 @@ const claimSql = (locking: (names: Names) => string) =>
         max_attempts = coalesce(job.max_attempts, wanted.max_attempts), on_failure = wanted.on_failure
       from wanted
       where job.id = any(array(select id from locked)) and wanted.name = job.entrypoint
-      returning wanted.position, job.id, job.attempt, job.max_attempts, job.priority, job.payload, job.headers, job.dedupe_key,
-        job.losses, job.created_at, job.run_at),
+      returning nullif(wanted.position, 1) as position, job.id, nullif(job.attempt, 1) as attempt, job.priority,
+        nullif(job.max_attempts, wanted.max_attempts) as max_attempts, nullif(job.losses, 0) as losses, job.payload, job.headers,
+        job.dedupe_key, job.created_at, nullif(job.run_at, job.created_at) as run_at),
     claim as (
       insert into ${names.claim} (claim_id, heartbeat_at, job_ids, worker, company)
       select $4::uuid, clock_timestamp(), array_agg(id order by id), $5::text, $8::boolean
       from claimed having count(*) > 0)
-    select (select count(*) from candidate where (select count(*) from claimed) < $3::int) as candidates,
-      (select ${milliseconds('clock_timestamp() - statement_timestamp()')}) as took,
-      claimed.id, claimed.position, claimed.attempt, claimed.max_attempts, claimed.priority,
-      claimed.payload, claimed.headers, claimed.dedupe_key, claimed.losses,
-      ${milliseconds('claimed.created_at')} as created_at, ${milliseconds('claimed.run_at')} as run_at
-    from (values (1)) as always(one) left join claimed on true
-    order by claimed.priority desc, claimed.id`,
+    (select null::bigint as candidates, null::float8 as took, id, position, attempt, max_attempts, nullif(priority, 0) as priority, losses,
+        payload, headers, dedupe_key, floor(${milliseconds('created_at')}) as created_at, floor(${milliseconds('run_at')}) as run_at
+      from claimed order by claimed.priority desc, id)
+    union all
+    select (select count(*) from candidate where (select count(*) from claimed) < $3::int),
+      (select ${milliseconds('clock_timestamp() - statement_timestamp()')}),
+      null, null, null, null, null, null, null, null, null, null, null`,
   );
 
 const claimReadySql = claimSql(lockMostUrgent('ready'));
@@ -168,8 +171,8 @@ async function claim(
     request.candidatesOfOne ?? request.candidates,
     ...place,
   ]);
-  const jobs = rows.filter((row) => row['id'] !== null).map((row) => toClaimedJob(row, request));
-  const { candidates = null, took = null } = rows[0] ?? {};
+  const { candidates = null, took = null } = rows.at(-1) ?? {};
+  const jobs = rows.slice(0, -1).map((row) => toClaimedJob(row, request));
   return {
     jobs,
     crowded: jobs.length < request.limit && Number(candidates) > jobs.length,
@@ -178,18 +181,24 @@ async function claim(
 }
 
 function toClaimedJob(row: Row, { claimId, entrypoints }: ClaimRequest): ClaimedJob {
+  const entrypoint = entrypoints[integerOr(row, 'position', 1) - 1];
+  const createdAt = dateOf(row, 'created_at');
   return {
     id: text(row, 'id'),
     claimId,
-    entrypoint: entrypoints[integerOf(row, 'position') - 1]?.name ?? '',
-    attempt: integerOf(row, 'attempt'),
-    maxAttempts: integerOf(row, 'max_attempts'),
-    priority: integerOf(row, 'priority'),
+    entrypoint: entrypoint?.name ?? '',
+    attempt: integerOr(row, 'attempt', 1),
+    maxAttempts: integerOr(row, 'max_attempts', entrypoint?.maxAttempts ?? 1),
+    priority: integerOr(row, 'priority', 0),
     payload: row['payload'] ?? null,
     headers: row['headers'] ?? null,
     dedupeKey: row['dedupe_key'] ?? null,
-    losses: integerOf(row, 'losses'),
-    createdAt: dateOf(row, 'created_at'),
-    runAt: dateOf(row, 'run_at'),
+    losses: integerOr(row, 'losses', 0),
+    createdAt,
+    runAt: row['run_at'] == null ? createdAt : dateOf(row, 'run_at'),
   };
+}
+
+function integerOr(row: Row, column: string, usual: number): number {
+  return row[column] == null ? usual : integerOf(row, column);
 }

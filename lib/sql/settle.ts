@@ -32,7 +32,7 @@ const outcome = `
 // empty when it was analysed last.
 const settled = ({ job }: Names) => `
     input as not materialized (
-      select id, ($16::uuid[])[claim] as claim_id, coalesce(outcome, 'successful') as outcome,
+      select id, ($16::uuid[])[claim] as claim_id, outcome,
         delay, is_free, error, stack, result, duration
       from unnest(
           $1::bigint[], $2::int[], $3::text[], $4::float8[], $5::boolean[], $6::text[], $7::text[], $8::json[], $9::float8[])
@@ -49,7 +49,7 @@ const settled = ({ job }: Names) => `
         job.claim_id, input.delay, input.is_free, input.error, input.stack, input.result, input.duration, ${outcome} as outcome
       from mine as job join input on input.id = job.id and input.claim_id = job.claim_id) as judged)`;
 
-const written = ({ job, jobLog, claim }: Names) => `
+const written = ({ job, jobLog }: Names) => `
     deleted as (
       delete from ${job}
       where id = any(array(select id from settled where ends))),
@@ -77,17 +77,30 @@ const written = ({ job, jobLog, claim }: Names) => `
     logged as (
       insert into ${jobLog} (job_id, entrypoint, attempt, status, claim_id, worker, error, stack, result, duration)
       select id, entrypoint, attempt, outcome, claim_id, $10::text, error, stack, result, duration
-      from settled where ($14::boolean or not succeeds or awaited) and (succeeds or outcome <> 'released')),
+      from settled where ($14::boolean or not succeeds or awaited) and (succeeds or outcome <> 'released'))`;
+
+const reaped = ({ claim }: Names, ended: string) => `
     reaped as (
       delete from ${claim}
       where claim_id = any(array(
-        select claim_id from ${claim} where claim_id = any($15::uuid[]) for update skip locked))
+        select claim_id from ${claim} where claim_id = any(${ended}) for update skip locked))
       returning claim_id)`;
 
-// The answers are evaluated, and so are the notifications in them, though mostly there is no exception to be listed.
+// Those that are given as settled and are not. What `answer` has is looked up before anything is joined: else it may never be evaluated,
+// and nobody be told.
+const exceptions = ({ job }: Names) => `
+    select input.id, input.claim_id, settled.outcome,
+      case when settled.id is null then (
+        select true from ${job} as job where job.id = input.id and job.claim_id = input.claim_id limit 1) end as locked
+    from input left join settled on settled.id = input.id and settled.claim_id = input.claim_id
+    where (select as_wanted from answer) < cardinality($1::bigint[]) and settled.outcome is distinct from input.outcome
+    union all
+    select null, claim_id, 'reaped', false from reaped`;
+
 const settleSql = statement(
   (names) => `
     with ${settled(names).trim()}, ${written(names).trim()},
+    ${reaped(names, '$15::uuid[]').trim()},
     ${countAttempts(names, 'settled', { duration: 'duration', succeeds: 'succeeds' })},
     notified as materialized (
       select pg_notify($11::text, case when bool_and(wait = 'ready') then '' else '${LATER}' end)
@@ -97,14 +110,35 @@ const settleSql = statement(
         count(pg_notify($13::text, id::text)) filter (
           where awaited and $12::boolean and outcome not in ('retried', 'released')) as told
       from settled)
-    select input.id, input.claim_id, settled.outcome,
-      case when settled.id is null then (
-        select true from ${names.job} as job where job.id = input.id and job.claim_id = input.claim_id limit 1) end as locked
-    from answer cross join input left join settled on settled.id = input.id and settled.claim_id = input.claim_id
-    where answer.as_wanted < cardinality($1::bigint[]) and settled.outcome is distinct from input.outcome
-    union all
-    select null, claim_id, 'reaped', false from reaped`,
+    ${exceptions(names).trim()}`,
 );
+
+// What most jobs come to: successes that return nothing. Each row looks up what is told of it in arrays, which are in the order of ids.
+const succeedSql = statement((names) => {
+  const { job, jobLog } = names;
+  const at = 'width_bucket(id, $1::bigint[])';
+  return `
+    with input as not materialized (
+      select id, ($9::uuid[])[claim] as claim_id, 'successful' as outcome from unnest($1::bigint[], $2::int[]) as input(id, claim)),
+    settled as materialized (
+      select id, claim_id, entrypoint, attempt, awaited, 'successful' as outcome, ($3::float8[])[${at}] as duration
+      from ${job}
+      where id = any($1::bigint[]) and claim_id = ($9::uuid[])[($2::int[])[${at}]] and status = 'picked'
+      for update skip locked),
+    deleted as (
+      delete from ${job}
+      where id = any(array(select id from settled))),
+    logged as (
+      insert into ${jobLog} (job_id, entrypoint, attempt, status, claim_id, worker, duration)
+      select id, entrypoint, attempt, outcome, claim_id, $4::text, duration
+      from settled where $7::boolean or awaited),
+    ${reaped(names, '$8::uuid[]').trim()},
+    ${countAttempts(names, 'settled', { duration: 'duration', succeeds: 'true' })},
+    answer as materialized (
+      select count(*) as as_wanted, count(pg_notify($6::text, id::text)) filter (where awaited and $5::boolean) as told
+      from settled)
+    ${exceptions(names).trim()}`;
+});
 
 export interface SettleContext {
   readonly worker: string;
@@ -136,24 +170,31 @@ export async function settleJobs(
   settlements: readonly Settlement[],
   { worker, notify, logSuccess = true, ended = [] }: SettleContext,
 ): Promise<SettleAnswer> {
+  const areSimple = settlements.every(isSimple);
+  const sorted = areSimple ? [...settlements].sort(byId) : settlements;
+  // A job can be settled twice by one process: for a claim that was lost and for the one that followed.
+  const isSearchable = areSimple && sorted.every(({ id }, index) => id !== sorted[index - 1]?.id);
   const claims = new Map<string, number>();
-  for (const { claimId } of settlements) if (!claims.has(claimId)) claims.set(claimId, claims.size + 1);
-  const rows = await db.query(settleSql(names), [
-    arrayLiteral(settlements.map(({ id }) => id)),
-    arrayLiteral(settlements.map(({ claimId }) => claims.get(claimId) ?? 0)),
-    ...columnsOf(settlements),
-    arrayLiteral(settlements.map(({ duration }) => Math.round(duration * 1_000) / 1_000)),
-    worker,
-    names.channel,
-    notify,
-    names.endChannel,
-    logSuccess,
-    arrayLiteral(ended),
-    arrayLiteral([...claims.keys()]),
-  ]);
-  const exceptions = rows.filter(({ outcome }) => outcome !== 'reaped');
-  const reaped = rows.filter(({ outcome }) => outcome === 'reaped').map((row) => text(row, 'claim_id'));
-  return { jobs: answersTo(settlements, exceptions), reaped };
+  for (const { claimId } of sorted) if (!claims.has(claimId)) claims.set(claimId, claims.size + 1);
+  const ids = arrayLiteral(sorted.map(({ id }) => id));
+  const claimOf = arrayLiteral(sorted.map(({ claimId }) => claims.get(claimId) ?? 0));
+  const durations = arrayLiteral(sorted.map(({ duration }) => Math.round(duration * 1_000) / 1_000));
+  const rest = [names.endChannel, logSuccess, arrayLiteral(ended), arrayLiteral([...claims.keys()])];
+  const rows = isSearchable
+    ? await db.query(succeedSql(names), [ids, claimOf, durations, worker, notify, ...rest])
+    : await db.query(settleSql(names), [
+        ids,
+        claimOf,
+        ...columnsOf(sorted),
+        durations,
+        worker,
+        names.channel,
+        notify,
+        ...rest,
+      ]);
+  const answers = rows.filter(({ outcome }) => outcome !== 'reaped');
+  const removed = rows.filter(({ outcome }) => outcome === 'reaped').map((row) => text(row, 'claim_id'));
+  return { jobs: answersTo(settlements, answers), reaped: removed };
 }
 
 function answersTo(settlements: readonly Settlement[], exceptions: readonly Row[]): SettledJob[] {
@@ -184,11 +225,18 @@ function recorded(row: Row): RecordedOutcome | undefined {
   return row['outcome'] == null ? undefined : memberOf(RECORDED_OUTCOMES, row['outcome']);
 }
 
-/** Outcomes, delays, whether they are free, errors, stacks and results; `null` for a column that has nothing to tell. */
+function isSimple({ outcome }: Settlement): boolean {
+  return outcome.type === 'successful' && outcome.result === undefined;
+}
+
+/** In the order of their numbers. */
+function byId(a: Settlement, b: Settlement): number {
+  if (a.id.length !== b.id.length) return a.id.length - b.id.length;
+  return a.id < b.id ? -1 : Number(a.id > b.id);
+}
+
+/** Outcomes, delays, whether they are free, errors, stacks and results. */
 function columnsOf(settlements: readonly Settlement[]): unknown[] {
-  if (settlements.every(({ outcome }) => outcome.type === 'successful' && outcome.result === undefined)) {
-    return [null, null, null, null, null, null];
-  }
   const columns = settlements.map(({ outcome }) => partsOf(outcome));
   return [
     arrayLiteral(settlements.map(({ outcome }) => outcome.type)),

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { Pool } from 'pg';
 import type { Outcome } from '../../lib/domain/outcome.js';
 import { type Database, ownDatabase } from '../../lib/sql/database.js';
@@ -50,6 +51,8 @@ async function workOff(db: Database): Promise<void> {
   await queue.claim(1, { alone: true });
   await queue.beat(claim);
   await queue.dissolve();
+  const nobodys = { id: '0', claimId: randomUUID(), outcome: RETRIED, duration: 1 };
+  await settleJobs(db, names, [nobodys], { worker: 'test', notify: true });
   await queue.settle(claim, SUCCESSFUL);
   await queue.reap(claim);
 }
@@ -88,6 +91,7 @@ describe(`what was planned while the tables were empty, now that there are ${MAN
     ['a claim behind a place', 10, (db: Database) => queueOn(db).claim(10, { behind: PLACE })],
     ['a claim of what is to run alone', 1, (db: Database) => queueOn(db).claim(1, { alone: true })],
     ['a settle', BATCH, (db: Database) => queueOn(db).settle(claim, SUCCESSFUL)],
+    ['a settle as retried', BATCH, (db: Database) => queueOn(db).settle(claim, RETRIED)],
     ['a beat', 1, (db: Database) => queueOn(db).beat(claim)],
     ['a reap', BATCH, (db: Database) => queueOn(db).reap(claim)],
     ['a promotion', 1, promote],
