@@ -130,7 +130,6 @@ export class Dispatcher {
     if (performance.now() >= this.turnEnds) return this.startSoon();
     const count = this.context.options.concurrency - this.running.size;
     for (const run of this.waiting.splice(0, count)) void this.start(run);
-    if (this.waiting.length === 0) this.endPatience();
   }
 
   private startSoon(): void {
@@ -157,10 +156,12 @@ export class Dispatcher {
   private bePatient(): void {
     this.started = 0;
     this.cpu = process.cpuUsage();
-    this.patience = setTimeout(() => this.lookAtWaiting(), PATIENCE);
+    this.patience = setTimeout(() => this.lookAtWaiting(), PATIENCE).unref();
   }
 
   private lookAtWaiting(): void {
+    this.patience = undefined;
+    if (this.waiting.length === 0) return;
     if (this.started * LONGEST_WAIT >= this.waiting.length || this.isStarved) return this.bePatient();
     this.prefetch.reset();
     this.release(this.takeWaiting(() => true));
@@ -174,15 +175,9 @@ export class Dispatcher {
     return areQuick && (user + system) / 1_000 < PATIENCE * OWN_PROCESSOR;
   }
 
-  private endPatience(): void {
-    clearTimeout(this.patience);
-    this.patience = undefined;
-  }
-
   private takeWaiting(wanted: (job: ClaimedJob) => boolean): ClaimedJob[] {
     const taken = this.waiting.filter(({ job }) => wanted(job));
     if (taken.length > 0) this.waiting = this.waiting.filter(({ job }) => !wanted(job));
-    if (this.waiting.length === 0) this.endPatience();
     return taken.map(({ job }) => job);
   }
 

@@ -93,7 +93,8 @@ const lockBehind = ({ job }: Names) => `
 
 /**
  * What is as usual is null: to write and to read values is a large part of the work. The last row tells of the claim.
- * `any(array(…))` is evaluated once; `in (select … for update skip locked)` can be planned to lock more rows than its limit. */
+ * `any(array(…))` is evaluated once; `in (select … for update skip locked)` can be planned to lock more rows than its limit.
+ */
 const claimSql = (locking: (names: Names) => string) =>
   statement(
     (names) => `
