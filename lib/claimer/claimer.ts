@@ -128,13 +128,14 @@ export class Claimer {
       if (jobs.length > 0) this.frontier.begin(jobs, took);
       return this.makeWay(jobs, limit, signal);
     }
-    this.crowded.reset();
+    if (jobs.length > 0) this.crowded.reset();
     if (jobs.length === limit) {
       this.pace.won(jobs);
       this.frontier.begin(jobs, took);
       return 'again';
     }
     if (this.pace.cameShort()) return 'again';
+    this.crowded.reset();
     this.isDry = true;
     if (jobs.length > 0) return 'short';
     return this.turnToSuspects();
@@ -197,7 +198,7 @@ export class Claimer {
 
   private async makeWay(won: readonly ClaimedJob[], limit: number, signal: AbortSignal): Promise<'again'> {
     this.pace.crowded(limit);
-    if (won.length === 0) await this.crowded.pause(signal);
+    if (won.length === 0) await this.wakeUp.wait(this.crowded.next(), signal);
     return 'again';
   }
 

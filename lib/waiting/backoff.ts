@@ -16,8 +16,12 @@ export class Backoff {
     this.failures = 0;
   }
 
+  /** The milliseconds of the next pause. */
+  next(): number {
+    return Math.min(this.first * 2 ** this.failures++, this.longest) * (0.5 + Math.random() / 2);
+  }
+
   async pause(signal: AbortSignal): Promise<void> {
-    const ms = Math.min(this.first * 2 ** this.failures++, this.longest);
-    await pause(ms * (0.5 + Math.random() / 2), signal);
+    await pause(this.next(), signal);
   }
 }

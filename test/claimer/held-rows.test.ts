@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Job } from '../../lib/domain/job.js';
 import { deferred, eventually, openSession, useWorkerGround } from '../support/index.js';
 
@@ -35,4 +36,37 @@ describe('while a transaction of a user holds', () => {
     expect(worker.events.filter(({ type }) => type === 'error' || type === 'refused')).toEqual([]);
     await session.end();
   });
+
+  it.each([
+    ['one entrypoint', ['one']],
+    ['several entrypoints', ['one', 'other']],
+  ])(
+    'a queued job, a worker of %s takes others as they are told of, waits between its looks, and takes that one soon after',
+    async (_, entrypoints) => {
+      const [held = ''] = await ground.queue.add('one');
+      const session = await openSession(ground.database);
+      await session.begin();
+      await session.db.query('select from pgqueue.job where id = $1 for update', [held]);
+      const startedAt = new Map<string, number>();
+      const work = ({ id }: Job) => void startedAt.set(id, performance.now());
+      const handlers = Object.fromEntries(entrypoints.map((name) => [name, work]));
+      const worker = await ground.start(handlers, { pollInterval: 60_000 });
+      await worker.event('listening');
+      await pause(1_500);
+      const before = worker.statements();
+      const waits: number[] = [];
+      for (let nth = 0; nth < 5; nth++) {
+        const added = performance.now();
+        const [id = ''] = await ground.queue.add('one');
+        waits.push((await eventually(() => startedAt.get(id) ?? false)) - added);
+        await pause(110);
+      }
+      expect(waits.sort((a, b) => a - b)[2]).toBeLessThan(100);
+      // A claim or two, a settle and a reap of each, and what follows when it is told of nothing.
+      expect(worker.statements() - before).toBeLessThan(100);
+      await session.rollback();
+      await eventually(() => expect(startedAt.has(held)).toBe(true), { timeout: 2_000 });
+      await session.end();
+    },
+  );
 });
