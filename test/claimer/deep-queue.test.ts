@@ -13,7 +13,7 @@ import {
 } from '../support/index.js';
 
 // So many that the head of the queue is looked at several times meanwhile, though each look may cost a twentieth of the time.
-const DEEP = 30_000;
+const DEEP = 60_000;
 const BEGUN = 1_000;
 const HALF = BEGUN + (DEEP - BEGUN) / 2;
 // What may be claimed ahead, and a batch that is on its way.

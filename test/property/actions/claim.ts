@@ -60,7 +60,7 @@ export async function performClaim(db: Database, { alone, ...request }: ClaimCal
   return { jobs: jobs.map((job) => claimedState({ ...job, payload: Number(job.payload) })), crowded };
 }
 
-/** Which jobs a claim wins: the most urgent of what it looks at, but for those that are locked. */
+/** Which jobs a claim wins: the most urgent of what it looks at or walks past, but for those that are locked. */
 export function choose(model: Model, { alone, company, limit, candidates, entrypoints }: ClaimCall) {
   const strict = (job: ModelJob) => !alone || job.losses < 2 || !company;
   const ready = [...model.jobs.values()].filter(
@@ -71,7 +71,10 @@ export function choose(model: Model, { alone, company, limit, candidates, entryp
     byUrgency(ready.filter(({ entrypoint }) => entrypoint === name)).slice(0, candidates),
   );
   const looked = byUrgency(seen).slice(0, candidates);
-  const won = looked.filter(({ id }) => !model.isLocked(id)).slice(0, limit);
+  // Of one entrypoint the index is walked past all that is locked; candidates only tell whether something was.
+  const isWalked = entrypoints.length === 1 && !alone;
+  const walked = isWalked ? byUrgency(ready.filter(({ entrypoint }) => entrypoint === wanted[0]?.name)) : looked;
+  const won = walked.filter(({ id }) => !model.isLocked(id)).slice(0, limit);
   return { won, crowded: won.length < limit && looked.length > won.length };
 }
 
