@@ -117,12 +117,14 @@ export class Claimer {
     if (this.lookout.isDue && (await this.lookout.look())) this.isDry = false;
     if (this.isolation.standstill(performance.now()) > 0) return this.claimAlone(signal);
     if (this.isDry) return this.turnToSuspects();
+    // Outcomes may have piled up while it looked.
+    const limit = this.dispatcher.wanted;
+    if (limit === 0) return 'again';
     const place = this.frontier.behind;
-    return place === undefined ? this.claimMostUrgent(signal) : this.claimBehind(place);
+    return place === undefined ? this.claimMostUrgent(limit, signal) : this.claimBehind(limit, place);
   }
 
-  private async claimMostUrgent(signal: AbortSignal): Promise<Turn> {
-    const limit = this.dispatcher.wanted;
+  private async claimMostUrgent(limit: number, signal: AbortSignal): Promise<Turn> {
     const { jobs, crowded, took } = await this.claim(limit);
     if (crowded) {
       if (jobs.length > 0) this.frontier.begin(jobs, took);
@@ -141,8 +143,7 @@ export class Claimer {
     return this.turnToSuspects();
   }
 
-  private async claimBehind(place: Place): Promise<Turn> {
-    const limit = this.dispatcher.wanted;
+  private async claimBehind(limit: number, place: Place): Promise<Turn> {
     const { jobs } = await this.claim(limit, (db, names, request) => claimBehind(db, names, request, place));
     if (jobs.length === limit) {
       this.frontier.advance(jobs);
