@@ -2,7 +2,6 @@ import { ClaimLost } from '../../lib/domain/errors.js';
 import {
   createTestDatabase,
   deferred,
-  makeStale,
   onPool,
   type Queue,
   spawnWorker,
@@ -82,8 +81,9 @@ describe('a job that is taken from a worker which still runs it', () => {
     const [id] = await queue.add({});
     const blocked = spawnWorker('claimer/fixtures/blocked-worker.ts', { DATABASE_URL: database.url });
     await blocked.waitForLine(/^blocking$/);
-    await makeStale(database);
-    const other = await startWorker(database.url, { work: () => undefined }, { label: 'other', pollInterval: 100 });
+    // It may have sent a beat just before.
+    const soon = { label: 'other', pollInterval: 100, heartbeatTimeout: 2_000 };
+    const other = await startWorker(database.url, { work: () => undefined }, soon);
     await other.event('settled', ({ ids }) => ids.includes(id!));
     await database.query('create table public.wake_up ()');
     await blocked.waitForLine(/^aborted PGQUEUE_CLAIM_LOST$/);
