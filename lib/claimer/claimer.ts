@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { ClaimedJob } from '../domain/job.js';
-import { claimAlone, claimBehind, claimJobs, type ClaimRequest, type ClaimResult, type Place } from '../sql/claim.js';
+import { claimAlone, claimBehind, claimJobs, type ClaimRequest, type Place, type Won } from '../sql/claim.js';
+import type { Database } from '../sql/database.js';
+import type { Names } from '../sql/names.js';
 import { Backoff } from '../waiting/backoff.js';
 import type { Bell } from '../waiting/bell.js';
 import type { ClaimBook } from './claim-book.js';
@@ -16,6 +18,8 @@ import type { WorkerContext } from './worker-context.js';
 // Rivals commit within milliseconds.
 const CROWDED_FIRST = 4;
 const CROWDED_LONGEST = 500;
+
+type Claim<W extends Won> = (db: Database, names: Names, request: ClaimRequest) => Promise<W>;
 
 /** `short` and `nothing`: the last job that was due is claimed. */
 type Turn = 'again' | 'short' | 'nothing';
@@ -125,7 +129,7 @@ export class Claimer {
   }
 
   private async claimMostUrgent(limit: number, signal: AbortSignal): Promise<Turn> {
-    const { jobs, crowded, took } = await this.claim(limit);
+    const { jobs, crowded, took } = await this.claim(limit, claimJobs);
     if (crowded) {
       if (jobs.length > 0) this.frontier.begin(jobs, took);
       return this.makeWay(jobs, limit, signal);
@@ -211,7 +215,7 @@ export class Claimer {
 
   private readonly report = (error: unknown) => void reportError(this.context, 'claim', error);
 
-  private async claim(limit: number, from = claimJobs): Promise<ClaimResult> {
+  private async claim<W extends Won>(limit: number, from: Claim<W>): Promise<W> {
     const { db, names, label } = this.context;
     const claimId = randomUUID();
     const { entrypoints } = this;

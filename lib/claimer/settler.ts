@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { ClaimLost } from '../domain/errors.js';
 import { type Outcome, plainOutcome, type RecordedOutcome } from '../domain/outcome.js';
 import type { Database } from '../sql/database.js';
@@ -20,6 +21,8 @@ const REFUSED_PAUSE = 5_000;
 // A job that is locked is mostly being dissolved, or looked at by an operator.
 const LOCKED_FIRST = 4;
 const LOCKED_LONGEST = 100;
+// So long after one was, nobody waits for another.
+const LOCKED_MEMORY = 1_000;
 
 export interface SettlerListener {
   readonly onRequeued: () => void;
@@ -32,6 +35,7 @@ export class Settler {
   private writing: Promise<void> | undefined;
   private readonly locked: Settlement[] = [];
   private unlocking: Promise<void> | undefined;
+  private quickFrom = 0;
   private readonly refused: Settlement[] = [];
   private retrying: Promise<void> | undefined;
   private readonly patience = new Backoff(LOCKED_FIRST, LOCKED_LONGEST);
@@ -84,7 +88,7 @@ export class Settler {
   }
 
   private async writeAll(): Promise<void> {
-    await Promise.resolve(); // what ends in this tick goes together
+    await setImmediate(); // what ends in this turn of the event loop goes together
     while (this.waiting.length > 0) await this.writeBatch(this.waiting.splice(0, this.batchSize()));
     this.writing = undefined; // in the tick of the check: what came in between would wait for the next to come
   }
@@ -135,7 +139,10 @@ export class Settler {
   }
 
   private async write(batch: readonly Settlement[]): Promise<readonly SettledJob[]> {
-    const { jobs, reaped } = await this.settle(this.context.db, batch, { ended: this.reaper.ended });
+    const { jobs, reaped } = await this.settle(this.context.db, batch, {
+      ended: this.reaper.ended,
+      isQuick: performance.now() >= this.quickFrom,
+    });
     this.reaper.removed(reaped);
     return jobs;
   }
@@ -143,10 +150,10 @@ export class Settler {
   private settle(
     db: Database,
     batch: readonly Settlement[],
-    { ended = [], logSuccess = this.context.options.retention.successful > 0 }: Partial<SettleContext>,
+    { logSuccess = this.context.options.retention.successful > 0, ...rest }: Partial<SettleContext>,
   ): ReturnType<typeof settleJobs> {
     const { names, label, options } = this.context;
-    return settleJobs(db, names, batch, { worker: label, notify: options.notify, logSuccess, ended });
+    return settleJobs(db, names, batch, { ...rest, worker: label, notify: options.notify, logSuccess });
   }
 
   private report(batch: readonly Settlement[], answers: readonly SettledJob[]): void {
@@ -180,6 +187,7 @@ export class Settler {
   private retryLater(locked: readonly Settlement[]): void {
     if (locked.length === 0) return this.patience.reset();
     if (this.abandoned.signal.aborted) return;
+    this.quickFrom = performance.now() + LOCKED_MEMORY;
     this.locked.push(...locked);
     this.unlocking ??= this.retryLocked();
   }

@@ -38,6 +38,12 @@ export interface ClaimedJob {
   readonly runAt: Date;
 }
 
+/** As the numbers that they are. */
+export function compareIds(a: string, b: string): number {
+  if (a.length !== b.length) return a.length - b.length;
+  return a < b ? -1 : Number(a > b);
+}
+
 /** Throws what `JSON.parse` throws. */
 export function parseJob(row: ClaimedJob): Job {
   return {

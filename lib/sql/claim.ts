@@ -1,8 +1,8 @@
-import type { ClaimedJob } from '../domain/job.js';
+import { compareIds, type ClaimedJob } from '../domain/job.js';
 import type { FailurePolicy } from '../domain/failure-policy.js';
 import type { Database, Row } from './database.js';
 import { statement, type Names } from './names.js';
-import { dateOf, integerOf, milliseconds, text } from './rows.js';
+import { dateOf, milliseconds, text } from './rows.js';
 
 export interface ClaimRequest {
   readonly claimId: string;
@@ -28,9 +28,12 @@ export interface ClaimedEntrypoint {
   readonly onFailure: FailurePolicy;
 }
 
-export interface ClaimResult {
+export interface Won {
   /** The most urgent first. */
   readonly jobs: ClaimedJob[];
+}
+
+export interface ClaimResult extends Won {
   /** Whether it came short while rivals held some of what it looked at. */
   readonly crowded: boolean;
   /** Milliseconds of the server. */
@@ -44,6 +47,9 @@ export interface Place {
   readonly after: string;
 }
 
+// Each statement has a step `ids`: an array of what it has locked, which is evaluated once. `in (select … for update skip locked)` can be
+// planned to lock more rows than its limit.
+
 /**
  * Each candidate is looked up by its id and locked on the way, until there are enough: of a join the planner reads the whole table,
  * and a lateral that locks by name would lock `limit` rows of each name.
@@ -52,7 +58,11 @@ export interface Place {
  */
 const lockMostUrgent =
   (wait: 'ready' | 'alone', condition = '') =>
-  ({ job }: Names) => `
+  ({ job, entrypoint }: Names) => `
+    wanted as materialized (
+      select * from unnest($1::text[], $2::int[], $7::text[]) with ordinality as wanted(name, max_attempts, on_failure, position)
+      where not exists (
+        select from ${entrypoint} as entrypoint where entrypoint.name = wanted.name and paused_at is not null)),
     candidate as materialized (
       select ready.id, ready.priority
       from wanted cross join lateral (
@@ -60,105 +70,136 @@ const lockMostUrgent =
         where entrypoint = wanted.name and status = 'queued' and wait = '${wait}'${condition}
         order by priority desc, id offset $9::int limit $10::int) as ready
       order by ready.priority desc, ready.id limit $6::int),
-    locked as materialized (
-      select job.id
-      from (select id from candidate order by priority desc, id) as candidate cross join lateral (
-        select id from ${job}
-        where id = candidate.id and case status when 'queued' then wait = '${wait}' end
-        for update skip locked) as job
-      limit $3::int)`;
+    ids as materialized (
+      select array(
+        select job.id
+        from (select id from candidate order by priority desc, id) as candidate cross join lateral (
+          select id from ${job}
+          where id = candidate.id and case status when 'queued' then wait = '${wait}' end
+          for update skip locked) as job
+        limit $3::int) as ids)`;
+
+const readyOfOne = ({ entrypoint }: Names) => `
+        where entrypoint = $1::text and status = 'queued' and wait = 'ready' and not exists (
+          select from ${entrypoint} as entrypoint where entrypoint.name = $1::text and paused_at is not null)`;
 
 /** Of one entrypoint: what is locked is passed by on the way, however much that is. Candidates are counted only where it comes short. */
-const lockAlong = ({ job }: Names) => `
+const lockAlong = (names: Names) => `
     candidate as materialized (
-      select from ${job}
-      where entrypoint = (select name from wanted) and status = 'queued' and wait = 'ready'
-        and $9::int is not null and $10::int is not null
+      select from ${names.job}${readyOfOne(names)}
       order by priority desc, id limit $6::int),
-    locked as materialized (
-      select id from ${job}
-      where entrypoint = (select name from wanted) and status = 'queued' and wait = 'ready'
-      order by priority desc, id limit $3::int
-      for update skip locked)`;
+    ids as materialized (
+      select array(
+        select id from ${names.job}${readyOfOne(names)}
+        order by priority desc, id limit $3::int
+        for update skip locked) as ids)`;
 
 // What is dead is not looked at again, where a long transaction keeps it from being removed.
-const lockBehind = ({ job }: Names) => `
-    candidate as materialized (select where $6::int is null and $9::int is null and $10::int is null),
-    locked as materialized (
-      select id from ${job}
-      where entrypoint = (select name from wanted) and status = 'queued' and wait = 'ready'
-        and priority = $11::int and id > $12::bigint
-      order by id limit $3::int
-      for update skip locked)`;
+const lockBehind = (names: Names) => `
+    ids as materialized (
+      select array(
+        select id from ${names.job}${readyOfOne(names)} and priority = $6::int and id > $9::bigint
+        order by id limit $3::int
+        for update skip locked) as ids)`;
 
-/**
- * What is as usual is null: to write and to read values is a large part of the work. The last row tells of the claim.
- * `any(array(…))` is evaluated once; `in (select … for update skip locked)` can be planned to lock more rows than its limit.
- */
-const claimSql = (locking: (names: Names) => string) =>
-  statement(
-    (names) => `
-    with wanted as materialized (
-      select * from unnest($1::text[], $2::int[], $7::text[]) with ordinality as wanted(name, max_attempts, on_failure, position)
-      where not exists (
-        select from ${names.entrypoint} as entrypoint where entrypoint.name = wanted.name and paused_at is not null)),
-    ${locking(names).trim()},
-    claimed as (
-      update ${names.job} as job
-      set status = 'picked', claim_id = $4::uuid, attempt = job.attempt + 1,
-        max_attempts = coalesce(job.max_attempts, wanted.max_attempts), on_failure = wanted.on_failure
-      from wanted
-      where job.id = any(array(select id from locked)) and wanted.name = job.entrypoint
-      returning nullif(wanted.position, 1) as position, job.id, nullif(job.attempt, 1) as attempt, job.priority,
-        nullif(job.max_attempts, wanted.max_attempts) as max_attempts, nullif(job.losses, 0) as losses, job.payload, job.headers,
-        job.dedupe_key, job.created_at, nullif(job.run_at, job.created_at) as run_at),
+const insertClaim = ({ claim }: Names) => `
     claim as (
-      insert into ${names.claim} (claim_id, heartbeat_at, job_ids, worker, company)
-      select $4::uuid, clock_timestamp(), array_agg(id order by id), $5::text, $8::boolean
-      from claimed having count(*) > 0)
-    (select null::bigint as candidates, null::float8 as took, id, position, attempt, max_attempts, nullif(priority, 0) as priority, losses,
-        payload, headers, dedupe_key, floor(${milliseconds('created_at')}) as created_at, floor(${milliseconds('run_at')}) as run_at
-      from claimed order by claimed.priority desc, id)
-    union all
-    select (select count(*) from candidate where (select count(*) from claimed) < $3::int),
-      (select ${milliseconds('clock_timestamp() - statement_timestamp()')}),
-      null, null, null, null, null, null, null, null, null, null, null`,
-  );
+      insert into ${claim} (claim_id, heartbeat_at, job_ids, worker, company)
+      select $4::uuid, clock_timestamp(), ids, $5::text, $8::boolean
+      from ids where cardinality(ids) > 0)`;
 
-const claimReadySql = claimSql(lockMostUrgent('ready'));
-const claimOneSql = claimSql(lockAlong);
-const claimBehindSql = claimSql(lockBehind);
-// Lost in company again and again, a job may be the cause or its victim. Strictly alone it becomes known.
-const STRICT_FROM = 2;
-const claimAloneSql = claimSql(lockMostUrgent('alone', ` and (losses < ${STRICT_FROM} or not $8::boolean)`));
-
-/** Wins up to `limit` due jobs and writes the claim that carries their heartbeat, in one statement. */
-export function claimJobs(db: Database, names: Names, request: ClaimRequest): Promise<ClaimResult> {
-  return claim(db, (request.entrypoints.length === 1 ? claimOneSql : claimReadySql)(names), request);
+/** Where the policy of a job's entrypoint is found. */
+interface Policy {
+  readonly maxAttempts: string;
+  readonly onFailure: string;
+  readonly from: string;
+  /** Further columns: the position of the entrypoint among those that are wanted, if it is not the first. */
+  readonly position: string;
 }
 
-/** As `claimJobs`, of one entrypoint and priority, and only behind an id. `crowded` is never known. */
-export function claimBehind(
+const OF_ONE: Policy = { maxAttempts: '$2::int', onFailure: '$7::text', from: 'where', position: '' };
+const OF_MANY: Policy = {
+  maxAttempts: 'wanted.max_attempts',
+  onFailure: 'wanted.on_failure',
+  from: 'from wanted where wanted.name = job.entrypoint and',
+  position: ', nullif(wanted.position, 1) as position',
+};
+
+/** What is as usual is left out: to write and to read values is a large part of the work. */
+const pick = ({ job }: Names, { maxAttempts, onFailure, position, from }: Policy) => `
+      update ${job} as job
+      set status = 'picked', claim_id = $4::uuid, attempt = job.attempt + 1,
+        max_attempts = coalesce(job.max_attempts, ${maxAttempts}), on_failure = ${onFailure}
+      ${from} job.id = any((select ids from ids)::bigint[])
+      returning job.id, job.payload, job.headers, job.dedupe_key, ${timeOf('job.created_at')} as created_at,
+        case when job.attempt <> 1 or job.priority <> 0 or job.losses <> 0 or job.max_attempts <> ${maxAttempts}
+            or job.run_at <> job.created_at
+          then array[job.attempt, job.priority, job.losses, job.max_attempts, ${timeOf('job.run_at')}]
+        end as details${position}`;
+
+const timeOf = (column: string) => `floor(${milliseconds(column)})`;
+
+/** The last row tells of the claim. */
+const claimSql = (locking: (names: Names) => string, policy: Policy) =>
+  statement(
+    (names) => `
+    with ${locking(names).trim()},
+    ${insertClaim(names).trim()},
+    claimed as (${pick(names, policy)})
+    select null::bigint as candidates, null::float8 as took, * from claimed
+    union all
+    select (select count(*) from candidate where (select cardinality(ids) from ids) < $3::int),
+      (select ${milliseconds('clock_timestamp() - statement_timestamp()')}),
+      null, null, null, null, null, null${policy.position && ', null'}`,
+  );
+
+const claimReadySql = claimSql(lockMostUrgent('ready'), OF_MANY);
+const claimOneSql = claimSql(lockAlong, OF_ONE);
+// Lost in company again and again, a job may be the cause or its victim. Strictly alone it becomes known.
+const STRICT_FROM = 2;
+const claimAloneSql = claimSql(lockMostUrgent('alone', ` and (losses < ${STRICT_FROM} or not $8::boolean)`), OF_MANY);
+// Nothing else reads what it returns: that is sent as it comes, which is a tenth of all the work.
+const claimBehindSql = statement(
+  (names) => `
+    with ${lockBehind(names).trim()},
+    ${insertClaim(names).trim()}
+    ${pick(names, OF_ONE).trim()}`,
+);
+
+/** Wins up to `limit` due jobs and writes the claim that carries their heartbeat, in one statement. */
+export async function claimJobs(db: Database, names: Names, request: ClaimRequest): Promise<ClaimResult> {
+  const [only, ...others] = request.entrypoints;
+  if (only === undefined || others.length > 0) return claimOfMany(db, claimReadySql(names), request);
+  return summarized(await db.query(claimOneSql(names), ofOne(request, only, request.candidates)), request);
+}
+
+/** As `claimJobs`, of one entrypoint and priority, and only behind an id. */
+export async function claimBehind(
   db: Database,
   names: Names,
   request: ClaimRequest,
   { entrypoint, priority, after }: Place,
-): Promise<ClaimResult> {
-  const entrypoints = request.entrypoints.filter(({ name }) => name === entrypoint);
-  return claim(db, claimBehindSql(names), { ...request, entrypoints }, [priority, after]);
+): Promise<Won> {
+  const only = request.entrypoints.find(({ name }) => name === entrypoint);
+  if (only === undefined) return { jobs: [] };
+  const rows = await db.query(claimBehindSql(names), [...ofOne(request, only, priority), after]);
+  return { jobs: toClaimedJobs(rows, { ...request, entrypoints: [only] }) };
 }
 
 /** As `claimJobs`, of the jobs that are to start alone; those that were lost twice only where nothing else runs. */
 export function claimAlone(db: Database, names: Names, request: ClaimRequest): Promise<ClaimResult> {
-  return claim(db, claimAloneSql(names), request);
+  return claimOfMany(db, claimAloneSql(names), request);
 }
 
-async function claim(
-  db: Database,
-  sql: string,
-  request: ClaimRequest,
-  place: readonly unknown[] = [],
-): Promise<ClaimResult> {
+function ofOne(
+  { limit, claimId, worker, company }: ClaimRequest,
+  { name, maxAttempts, onFailure }: ClaimedEntrypoint,
+  sixth: number,
+): unknown[] {
+  return [name, maxAttempts, limit, claimId, worker, sixth, onFailure, company];
+}
+
+async function claimOfMany(db: Database, sql: string, request: ClaimRequest): Promise<ClaimResult> {
   const rows = await db.query(sql, [
     request.entrypoints.map(({ name }) => name),
     request.entrypoints.map(({ maxAttempts }) => maxAttempts),
@@ -170,36 +211,49 @@ async function claim(
     request.company,
     request.offset ?? 0,
     request.candidatesOfOne ?? request.candidates,
-    ...place,
   ]);
+  return summarized(rows, request);
+}
+
+function summarized(rows: readonly Row[], request: ClaimRequest): ClaimResult {
   const { candidates = null, took = null } = rows.at(-1) ?? {};
-  const jobs = rows.slice(0, -1).map((row) => toClaimedJob(row, request));
-  return {
-    jobs,
-    crowded: jobs.length < request.limit && Number(candidates) > jobs.length,
-    took: Number(took),
-  };
+  const jobs = toClaimedJobs(rows.slice(0, -1), request);
+  return { jobs, crowded: jobs.length < request.limit && Number(candidates) > jobs.length, took: Number(took) };
+}
+
+function toClaimedJobs(rows: readonly Row[], request: ClaimRequest): ClaimedJob[] {
+  return rows.map((row) => toClaimedJob(row, request)).sort(byUrgency);
+}
+
+/** The most urgent first, of them that with the lowest id. */
+function byUrgency(a: ClaimedJob, b: ClaimedJob): number {
+  return b.priority - a.priority || compareIds(a.id, b.id);
 }
 
 function toClaimedJob(row: Row, { claimId, entrypoints }: ClaimRequest): ClaimedJob {
-  const entrypoint = entrypoints[integerOr(row, 'position', 1) - 1];
   const createdAt = dateOf(row, 'created_at');
+  const [attempt = 1, priority = 0, losses = 0, maxAttempts, runAt] = numbersOf(row, 'details');
+  const entrypoint = entrypoints[Number(row['position'] ?? 1) - 1];
   return {
     id: text(row, 'id'),
     claimId,
     entrypoint: entrypoint?.name ?? '',
-    attempt: integerOr(row, 'attempt', 1),
-    maxAttempts: integerOr(row, 'max_attempts', entrypoint?.maxAttempts ?? 1),
-    priority: integerOr(row, 'priority', 0),
+    attempt,
+    maxAttempts: maxAttempts ?? entrypoint?.maxAttempts ?? 1,
+    priority,
     payload: row['payload'] ?? null,
     headers: row['headers'] ?? null,
     dedupeKey: row['dedupe_key'] ?? null,
-    losses: integerOr(row, 'losses', 0),
+    losses,
     createdAt,
-    runAt: row['run_at'] == null ? createdAt : dateOf(row, 'run_at'),
+    runAt: runAt === undefined ? createdAt : new Date(runAt),
   };
 }
 
-function integerOr(row: Row, column: string, usual: number): number {
-  return row[column] == null ? usual : integerOf(row, column);
+const NONE: readonly number[] = [];
+
+/** Those of an array; none where it is null. */
+function numbersOf(row: Row, column: string): readonly number[] {
+  const array = row[column];
+  return array == null ? NONE : array.slice(1, -1).split(',').map(Number);
 }

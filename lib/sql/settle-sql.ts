@@ -97,23 +97,38 @@ export const settleSql = statement(
     ${exceptions(names).trim()}`,
 );
 
-// What most jobs come to: successes that return nothing. Each row looks up what is told of it in arrays, which are in the order of ids.
-export const succeedSql = statement((names) => {
-  const { job, jobLog } = names;
-  const at = 'width_bucket(id, $1::bigint[])';
-  return `
-    with input as not materialized (
-      select id, ($9::uuid[])[claim] as claim_id, 'successful' as outcome from unnest($1::bigint[], $2::int[]) as input(id, claim)),
+// Each row looks up what is told of it in arrays, which are in the order of ids.
+const at = 'width_bucket(id, $1::bigint[])';
+const successful = `id, claim_id, entrypoint, attempt, awaited, 'successful' as outcome, ($3::float8[])[${at}] as duration`;
+const isMine = `claim_id = ($9::uuid[])[($2::int[])[${at}]] and status = 'picked'`;
+
+const lockedThenDeleted = ({ job }: Names) => `
     settled as materialized (
-      select id, claim_id, entrypoint, attempt, awaited, 'successful' as outcome, ($3::float8[])[${at}] as duration
-      from ${job}
-      where id = any($1::bigint[]) and claim_id = ($9::uuid[])[($2::int[])[${at}]] and status = 'picked'
+      select ${successful} from ${job}
+      where id = any($1::bigint[]) and ${isMine}
       for update skip locked),
     deleted as (
       delete from ${job}
-      where id = any(array(select id from settled))),
+      where id = any(array(select id from settled)))`;
+
+// Reads and writes each row once. It waits for one that is locked, but not for long, and then writes nothing.
+const LOCK_TIMEOUT = 20;
+const deletedAtOnce = ({ job }: Names) => `
+    patience as materialized (select set_config('lock_timeout', '${LOCK_TIMEOUT}', true) as patience),
+    settled as (
+      delete from ${job}
+      where id = any((select $1::bigint[] from patience where patience is not null)::bigint[]) and ${isMine}
+      returning ${successful})`;
+
+/** What most jobs come to: successes that return nothing. */
+const succeed = (settledSuccesses: (names: Names) => string) =>
+  statement(
+    (names) => `
+    with input as not materialized (
+      select id, ($9::uuid[])[claim] as claim_id, 'successful' as outcome from unnest($1::bigint[], $2::int[]) as input(id, claim)),
+    ${settledSuccesses(names).trim()},
     logged as (
-      insert into ${jobLog} (job_id, entrypoint, attempt, status, claim_id, worker, duration)
+      insert into ${names.jobLog} (job_id, entrypoint, attempt, status, claim_id, worker, duration)
       select id, entrypoint, attempt, outcome, claim_id, $4::text, duration
       from settled where $7::boolean or awaited),
     ${reaped(names, '$8::uuid[]').trim()},
@@ -121,5 +136,8 @@ export const succeedSql = statement((names) => {
     answer as materialized (
       select count(*) as as_wanted, count(pg_notify($6::text, id::text)) filter (where awaited and $5::boolean) as told
       from settled)
-    ${exceptions(names).trim()}`;
-});
+    ${exceptions(names).trim()}`,
+  );
+
+export const succeedSql = succeed(lockedThenDeleted);
+export const succeedAtOnceSql = succeed(deletedAtOnce);

@@ -1,9 +1,11 @@
 import { assertNever } from '../domain/assert-never.js';
+import { compareIds } from '../domain/job.js';
 import { RECORDED_OUTCOMES, type Outcome, type RecordedOutcome } from '../domain/outcome.js';
 import type { Database, Row } from './database.js';
 import { statement, type Names } from './names.js';
 import { memberOf, text } from './rows.js';
-import { settleSql, succeedSql } from './settle-sql.js';
+import { settleSql, succeedAtOnceSql, succeedSql } from './settle-sql.js';
+import { sqlState } from './transient.js';
 import { arrayLiteral, jsonArray, textArray } from './array.js';
 
 /** What became of one claimed job. */
@@ -24,6 +26,8 @@ export interface SettleContext {
   readonly logSuccess?: boolean;
   /** Claims whose last job was settled before, and is committed: their rows are removed. @default [] */
   readonly ended?: readonly string[];
+  /** Whether jobs are rarely locked, and it has no transaction around it: a locked one is then waited for a moment. @default false */
+  readonly isQuick?: boolean;
 }
 
 export interface SettledJob {
@@ -45,10 +49,10 @@ export async function settleJobs(
   db: Database,
   names: Names,
   settlements: readonly Settlement[],
-  { worker, notify, logSuccess = true, ended = [] }: SettleContext,
+  { worker, notify, logSuccess = true, ended = [], isQuick = false }: SettleContext,
 ): Promise<SettleAnswer> {
   const areSimple = settlements.every(isSimple);
-  const sorted = areSimple ? [...settlements].sort(byId) : settlements;
+  const sorted = areSimple ? [...settlements].sort((a, b) => compareIds(a.id, b.id)) : settlements;
   // A job can be settled twice by one process: for a claim that was lost and for the one that followed.
   const isSearchable = areSimple && sorted.every(({ id }, index) => id !== sorted[index - 1]?.id);
   const claims = new Map<string, number>();
@@ -58,7 +62,7 @@ export async function settleJobs(
   const durations = arrayLiteral(sorted.map(({ duration }) => Math.round(duration * 1_000) / 1_000));
   const rest = [names.endChannel, logSuccess, arrayLiteral(ended), arrayLiteral([...claims.keys()])];
   const rows = isSearchable
-    ? await db.query(succeedSql(names), [ids, claimOf, durations, worker, notify, ...rest])
+    ? await succeed(db, names, [ids, claimOf, durations, worker, notify, ...rest], isQuick)
     : await db.query(settleSql(names), [
         ids,
         claimOf,
@@ -72,6 +76,17 @@ export async function settleJobs(
   const answers = rows.filter(({ outcome }) => outcome !== 'reaped');
   const removed = rows.filter(({ outcome }) => outcome === 'reaped').map((row) => text(row, 'claim_id'));
   return { jobs: answersTo(settlements, answers), reaped: removed };
+}
+
+const LOCK_NOT_AVAILABLE = '55P03';
+
+async function succeed(db: Database, names: Names, values: readonly unknown[], isQuick: boolean): Promise<Row[]> {
+  try {
+    if (isQuick) return await db.query(succeedAtOnceSql(names), values);
+  } catch (error) {
+    if (sqlState(error) !== LOCK_NOT_AVAILABLE) throw error;
+  }
+  return db.query(succeedSql(names), values);
 }
 
 function answersTo(settlements: readonly Settlement[], exceptions: readonly Row[]): SettledJob[] {
@@ -104,12 +119,6 @@ function recorded(row: Row): RecordedOutcome | undefined {
 
 function isSimple({ outcome }: Settlement): boolean {
   return outcome.type === 'successful' && outcome.result === undefined;
-}
-
-/** In the order of their numbers. */
-function byId(a: Settlement, b: Settlement): number {
-  if (a.id.length !== b.id.length) return a.id.length - b.id.length;
-  return a.id < b.id ? -1 : Number(a.id > b.id);
 }
 
 /** Outcomes, delays, whether they are free, errors, stacks and results. */

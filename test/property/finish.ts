@@ -30,7 +30,12 @@ export async function finish(model: Model, real: Real): Promise<void> {
   const { claimId } = model.claims.at(-1) ?? { claimId: '' };
   const settlements = jobs.map(({ id }) => ({ id, claimId, outcome: { type: 'successful' } as const }));
   if (jobs.length > 0)
-    await act(settle, { settlements, worker: EVERYTHING.worker, ended: [], reap: [claimId] }, model, real);
+    await act(
+      settle,
+      { settlements, worker: EVERYTHING.worker, ended: [], isQuick: true, reap: [claimId] },
+      model,
+      real,
+    );
   expect(model.state().jobs.filter(({ status }) => status !== 'failed')).toEqual([]);
   expect(model.state().claims).toEqual([]);
 }

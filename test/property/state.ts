@@ -57,7 +57,7 @@ const JOBS = `
     ${hours('run_at - clock_timestamp()')} as "dueIn"
   from ${names.job}`;
 const CLAIMS = `
-  select claim_id as "claimId", worker, company, job_ids::text[] as "jobIds",
+  select claim_id as "claimId", worker, company, array(select unnest(job_ids) order by 1)::text[] as "jobIds",
     ${hours('clock_timestamp() - heartbeat_at')} as silence
   from ${names.claim}`;
 const LOG = `select job_id::text as "jobId", attempt, status, claim_id as "claimId", worker from ${names.jobLog} as log`;

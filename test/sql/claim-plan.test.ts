@@ -69,7 +69,10 @@ describe.each([
         ['none', 0],
       ] as const) {
         const { buffers, readWhole } = await explain(database, (db) =>
-          queueOn(db).claim(1, { entrypoints: ['work', 'another'], behind: { entrypoint, priority, after: '1' } }),
+          queueOn(db).claim(1, {
+            entrypoints: ['work', 'another', 'none'],
+            behind: { entrypoint, priority, after: '1' },
+          }),
         );
         expect(buffers).toBeLessThan(MOST_BUFFERS);
         expect(readWhole).not.toContain('job');

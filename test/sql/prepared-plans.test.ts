@@ -81,7 +81,7 @@ describe(`what was planned while the tables were empty, now that there are ${MAN
   it('is still the plan: nothing was planned again', async () => {
     const { rows } = await pool.query(`
       select name, generic_plans from pg_prepared_statements
-      where statement like '%locked as materialized%' and (generic_plans > 1 or custom_plans > 0)`);
+      where statement like '%ids as materialized%' and (generic_plans > 1 or custom_plans > 0)`);
     expect(rows).toEqual([{ name: expect.any(String) as string, generic_plans: '2' }]);
   });
 

@@ -55,7 +55,7 @@ describe('a direct connection of a worker', () => {
     expect((await pool.query(PREPARED)).rows).toEqual([
       {
         name: expect.stringMatching(/^pgqueue_[0-9a-f]{16}$/) as string,
-        statement: expect.stringContaining('locked as materialized') as string,
+        statement: expect.stringContaining('ids as materialized') as string,
         generic_plans: '3',
         custom_plans: '0',
       },

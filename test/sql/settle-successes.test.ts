@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
 import { poolDatabase } from '../../lib/sql/database.js';
 import { settleJobs, type Settlement } from '../../lib/sql/settle.js';
@@ -16,11 +17,14 @@ import {
   type TestDatabase,
 } from '../support/index.js';
 
-// With another outcome among them, successes are settled by another statement.
+const FOREIGN: Settlement = { id: '999999', claimId: randomUUID(), outcome: FAILED, duration: 1 };
+
+// Each is a statement of its own.
 describe.each([
-  ['by themselves', []],
-  ['beside another outcome', [{ id: '999999', claimId: randomUUID(), outcome: FAILED, duration: 1 }]],
-])('successes that return nothing, settled %s,', (_, others: Settlement[]) => {
+  ['by themselves', [], false],
+  ['by themselves where jobs are rarely locked', [], true],
+  ['beside another outcome', [FOREIGN], false],
+])('successes that return nothing, settled %s,', (_, others: Settlement[], isQuick: boolean) => {
   let database: TestDatabase;
   let queue: Queue;
   beforeEach(async () => {
@@ -36,7 +40,7 @@ describe.each([
     duration: Number(id) / 1_000,
   });
   const settle = async (settlements: readonly Settlement[], logSuccess = true) => {
-    const context = { worker: 'test', notify: true, logSuccess };
+    const context = { worker: 'test', notify: true, logSuccess, isQuick };
     const { jobs } = await settleJobs(
       poolDatabase(() => database.pool),
       names,
@@ -109,6 +113,34 @@ describe.each([
     await user.end();
     expect(await settle(settlements)).toEqual([`${locked} successful`]);
     expect(await left()).toEqual([]);
+  });
+
+  it('are not written for a claim that loses its job at that time', async () => {
+    const [kept = '', taken = ''] = await queue.add('work', 'work');
+    const claim = await queue.claim(2);
+    const user = await openSession(database);
+    await user.begin();
+    await user.db.query('update pgqueue.job set claim_id = $2 where id = $1', [taken, randomUUID()]);
+    const settled = settle(claim.ids.map((id) => successOf(claim, id)));
+    await delay(5);
+    await user.commit();
+    await user.end();
+    const answers = await settled;
+    // As it seemed when the statement began.
+    expect(answers).toContain(`${kept} successful`);
+    expect(answers).not.toContain(`${taken} successful`);
+    expect(await settle([successOf(claim, taken)])).toEqual([]);
+    expect(await left()).toEqual([taken]);
+  });
+
+  it('leave nothing set on the connection', async () => {
+    await queue.add('work');
+    const claim = await queue.claim(1);
+    const session = await openSession(database);
+    const settlements = claim.ids.map((id) => successOf(claim, id));
+    await settleJobs(session.db, names, settlements, { worker: 'test', notify: true, isQuick });
+    expect(await session.db.query('show lock_timeout')).toEqual([{ lock_timeout: '0' }]);
+    await session.end();
   });
 
   it('stay successes when they were to be canceled', async () => {

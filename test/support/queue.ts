@@ -89,7 +89,7 @@ export function queueOn(db: Database): Queue {
       const request = { claimId, worker: as, company, limit, candidates: limit * window, entrypoints: wanted };
       const claim = alone ? claimAlone : claimJobs;
       const result = await (behind ? claimBehind(db, names, request, behind) : claim(db, names, request));
-      return { ...result, claimId, ids: result.jobs.map(({ id }) => id) };
+      return { crowded: false, took: 0, ...result, claimId, ids: result.jobs.map(({ id }) => id) };
     },
     settle: async ({ claimId, ids }, outcome, some = ids) => {
       const settlements = some.map((id) => ({ id, claimId, outcome, duration: 1 }));

@@ -31,7 +31,7 @@ export async function openSession({ url }: TestDatabase): Promise<Session> {
 export function blockedBackend(database: TestDatabase, statement: 'claim' | 'settle'): Promise<number> {
   return eventually(async () => {
     const [row] = await database.query<{ pid: number }>(BLOCKED, [
-      statement === 'claim' ? '%candidate%' : '%input as%',
+      statement === 'claim' ? '%ids as materialized%' : '%input as%',
     ]);
     return row?.pid ?? false;
   });

@@ -26,14 +26,16 @@ const anyPart = fc.record({
   some: fc.nat(7),
   outcomes: fc.array(anyOutcome, { minLength: 1, maxLength: 3 }),
 });
-/** `before`: claims that have ended are removed by the settle itself. */
+/** `before`: claims that have ended are removed by the settle itself; `isQuick`: it waits a moment for what is locked. */
 const anySettle = fc.record({
+  isQuick: fc.boolean(),
   parts: fc.array(anyPart, { minLength: 1, maxLength: 2 }),
   before: fc.boolean(),
   reap: fc.boolean(),
 });
 
 interface Call {
+  readonly isQuick: boolean;
   readonly settlements: readonly Pick<Settlement, 'id' | 'claimId' | 'outcome'>[];
   readonly worker: string;
   readonly ended: readonly string[];
@@ -50,22 +52,24 @@ export const settle: Action<Chosen<typeof anySettle>, Call, Answer> = {
   name: 'settle',
   weight: 14,
   choices: anySettle,
-  plan: (model, { parts, before, reap }) => {
+  plan: (model, { isQuick, parts, before, reap }) => {
     if (model.claims.length === 0) return undefined;
     const claims = new Map(parts.map((part) => [chosen(model.claims, part.claim)!, part]));
     const claimIds = [...claims.keys()].map(({ claimId }) => claimId);
     const settlements = [...claims].flatMap(([claim, part]) => settlementsOf(claim, part));
     const ended = model.keptClaims.filter(({ claimId }) => before && model.jobsOf(claimId).length === 0);
     return {
+      isQuick,
       settlements,
       worker: [...claims.keys()][0]!.worker,
       ended: ended.map(({ claimId }) => claimId),
       reap: reap ? claimIds : [],
     };
   },
-  perform: async ({ db }, { settlements, worker, ended, reap }) => {
+  perform: async ({ db }, { isQuick, settlements, worker, ended, reap }) => {
     const timed = settlements.map((settlement) => ({ ...settlement, duration: 1 }));
-    const { jobs: settled, reaped: removed } = await settleJobs(db, names, timed, { worker, notify: true, ended });
+    const context = { worker, notify: true, ended, isQuick };
+    const { jobs: settled, reaped: removed } = await settleJobs(db, names, timed, context);
     return {
       settled: byId(settled),
       removed: removed.toSorted(),
