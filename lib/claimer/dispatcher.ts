@@ -88,7 +88,7 @@ export class Dispatcher {
 
   /** Gives back jobs that have not begun. */
   release(jobs: readonly ClaimedJob[]): void {
-    for (const { id, claimId } of jobs) this.settler.add({ id, claimId, outcome: { type: 'released' }, duration: 0 });
+    for (const { id, claimId } of jobs) this.settler.add({ id, claimId, outcome: RELEASED, duration: 0 });
   }
 
   /** Tells a handler. How it ends is up to it. */
@@ -114,7 +114,7 @@ export class Dispatcher {
     this.context.observe({ type: 'aborted', jobs: [...this.running].map(({ job }) => job) });
     for (const run of this.running) run.abort(new WorkerShutdown());
     await this.idle(ABORT_GRACE);
-    for (const run of this.running) this.finish(run, { type: 'released' });
+    for (const run of this.running) this.finish(run, RELEASED);
   }
 
   private async idle(timeout: number): Promise<void> {
@@ -128,8 +128,11 @@ export class Dispatcher {
   private startNext(): void {
     if (this.waiting.length === 0) return;
     if (performance.now() >= this.turnEnds) return this.startSoon();
-    const count = this.context.options.concurrency - this.running.size;
-    for (const run of this.waiting.splice(0, count)) void this.start(run);
+    for (let { size } = this.running; size < this.context.options.concurrency; { size } = this.running) {
+      const run = this.waiting.shift();
+      if (run === undefined) return;
+      this.start(run);
+    }
   }
 
   private startSoon(): void {
@@ -140,17 +143,23 @@ export class Dispatcher {
     });
   }
 
-  private async start(run: Run): Promise<void> {
+  private start(run: Run): void {
     this.running.add(run);
     this.started++;
     run.startedAt = performance.now();
     const handler = this.context.handlers.get(run.job.entrypoint);
-    if (handler === undefined) return this.finish(run, { type: 'released' });
+    if (handler === undefined) return this.finish(run, RELEASED);
     const timer = this.limit(run, handler);
-    const outcome = await this.attempt(run, handler);
-    clearTimeout(timer);
-    this.prefetch.ended(performance.now() - run.startedAt);
-    this.finish(run, outcome);
+    const end = (outcome: Outcome) => {
+      clearTimeout(timer);
+      this.prefetch.ended(performance.now() - run.startedAt);
+      this.finish(run, outcome);
+    };
+    // Without a function of its own that is async, which would be as much again.
+    void call(handler, run).then(
+      (result) => end(toSuccess(result)),
+      (error: unknown) => end(judgeRun(run, handler, error)),
+    );
   }
 
   private bePatient(): void {
@@ -181,14 +190,6 @@ export class Dispatcher {
     return taken.map(({ job }) => job);
   }
 
-  private async attempt(run: Run, handler: Handler): Promise<Outcome> {
-    try {
-      return toSuccess(await handler.run(parseJob(run.job), run));
-    } catch (error) {
-      return judgeRun(run, handler, error);
-    }
-  }
-
   private readonly complete: Complete = async (run, db, result) => {
     if (!this.running.has(run)) throw new ClaimLost(run.claimId);
     await this.settler.settleWithin(db, run.settlement(toSuccess(result)), run.signal);
@@ -213,6 +214,15 @@ export class Dispatcher {
   }
 }
 
+function call(handler: Handler, run: Run): Promise<unknown> {
+  try {
+    return Promise.resolve(handler.run(parseJob(run.job), run));
+  } catch (error) {
+    return Promise.reject(error);
+  }
+}
+
+const RELEASED: Outcome = { type: 'released' };
 const SUCCESS: Outcome = { type: 'successful' };
 
 function toSuccess(result: unknown): Outcome {

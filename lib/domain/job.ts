@@ -34,8 +34,10 @@ export interface ClaimedJob {
   readonly dedupeKey: string | null;
   /** How often a worker has died, or fallen silent, while it had this job. */
   readonly losses: number;
-  readonly createdAt: Date;
-  readonly runAt: Date;
+  /** Milliseconds since 1970. */
+  readonly createdAt: number;
+  /** Milliseconds since 1970. */
+  readonly runAt: number;
 }
 
 /** As the numbers that they are. */
@@ -46,6 +48,7 @@ export function compareIds(a: string, b: string): number {
 
 /** Throws what `JSON.parse` throws. */
 export function parseJob(row: ClaimedJob): Job {
+  const createdAt = new Date(row.createdAt);
   return {
     id: row.id,
     entrypoint: row.entrypoint,
@@ -55,7 +58,7 @@ export function parseJob(row: ClaimedJob): Job {
     priority: row.priority,
     headers: row.headers === null ? {} : (JSON.parse(row.headers) as JobHeaders),
     dedupeKey: row.dedupeKey ?? undefined,
-    createdAt: row.createdAt,
-    runAt: row.runAt,
+    createdAt,
+    runAt: row.runAt === row.createdAt ? createdAt : new Date(row.runAt),
   };
 }

@@ -2,7 +2,7 @@ import { compareIds, type ClaimedJob } from '../domain/job.js';
 import type { FailurePolicy } from '../domain/failure-policy.js';
 import type { Database, Row } from './database.js';
 import { statement, type Names } from './names.js';
-import { dateOf, milliseconds, text } from './rows.js';
+import { milliseconds, text } from './rows.js';
 
 export interface ClaimRequest {
   readonly claimId: string;
@@ -231,8 +231,8 @@ function byUrgency(a: ClaimedJob, b: ClaimedJob): number {
 }
 
 function toClaimedJob(row: Row, { claimId, entrypoints }: ClaimRequest): ClaimedJob {
-  const createdAt = dateOf(row, 'created_at');
-  const [attempt = 1, priority = 0, losses = 0, maxAttempts, runAt] = numbersOf(row, 'details');
+  const createdAt = Number(text(row, 'created_at'));
+  const [attempt = 1, priority = 0, losses = 0, maxAttempts, runAt = createdAt] = numbersOf(row, 'details');
   const entrypoint = entrypoints[Number(row['position'] ?? 1) - 1];
   return {
     id: text(row, 'id'),
@@ -246,7 +246,7 @@ function toClaimedJob(row: Row, { claimId, entrypoints }: ClaimRequest): Claimed
     dedupeKey: row['dedupe_key'] ?? null,
     losses,
     createdAt,
-    runAt: runAt === undefined ? createdAt : new Date(runAt),
+    runAt,
   };
 }
 
