@@ -218,7 +218,9 @@ function call(handler: Handler, run: Run): Promise<unknown> {
   try {
     return Promise.resolve(handler.run(parseJob(run.job), run));
   } catch (error) {
-    return Promise.reject(error);
+    return Promise.resolve().then(() => {
+      throw error;
+    });
   }
 }
 
