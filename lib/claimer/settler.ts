@@ -22,7 +22,7 @@ const REFUSED_PAUSE = 5_000;
 const LOCKED_FIRST = 4;
 const LOCKED_LONGEST = 100;
 // So long after one was, nobody waits for another.
-const LOCKED_MEMORY = 1_000;
+const LOCKED_MEMORY = 10_000;
 
 export interface SettlerListener {
   readonly onRequeued: () => void;
@@ -139,11 +139,12 @@ export class Settler {
   }
 
   private async write(batch: readonly Settlement[]): Promise<readonly SettledJob[]> {
-    const { jobs, reaped } = await this.settle(this.context.db, batch, {
+    const { jobs, reaped, hasWaited } = await this.settle(this.context.db, batch, {
       ended: this.reaper.ended,
       isQuick: performance.now() >= this.quickFrom,
     });
     this.reaper.removed(reaped);
+    if (hasWaited) this.quickFrom = performance.now() + LOCKED_MEMORY;
     return jobs;
   }
 

@@ -2,7 +2,7 @@ import type { ClientBase, Pool } from 'pg';
 import type { EntityManager } from 'typeorm';
 import type { QueryLimits } from './query-limits.js';
 import { AS_TEXT, meet, mistrust, nameOf, openSession, type Session, timeoutOf } from './session.js';
-import { isAboutPreparation, sqlState } from './transient.js';
+import { isAboutPreparation, isLockTimeout, sqlState } from './transient.js';
 
 /** A row whose values are PostgreSQL's own text, so that no type parser of the application reaches ours. */
 export type Row = Readonly<Record<string, string | null>>;
@@ -111,15 +111,18 @@ const BEGIN = `begin isolation level read committed; set local idle_in_transacti
 async function withClient<T>(pool: Pool, work: (client: ClientBase) => Promise<T>): Promise<T> {
   const client = await pool.connect();
   client.on('error', ignore);
-  let isDone = false;
+  let isDoubtful = true;
   try {
     const result = await work(client);
-    isDone = true;
+    isDoubtful = false;
     return result;
+  } catch (error) {
+    isDoubtful = !isLockTimeout(error);
+    throw error;
   } finally {
     client.off('error', ignore);
     // As the pool does after a query that failed: where this one led (to a standby, say) may be what is wrong.
-    client.release(!isDone);
+    client.release(isDoubtful);
   }
 }
 

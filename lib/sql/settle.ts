@@ -5,7 +5,7 @@ import type { Database, Row } from './database.js';
 import { statement, type Names } from './names.js';
 import { memberOf, text } from './rows.js';
 import { settleSql, succeedAtOnceSql, succeedSql } from './settle-sql.js';
-import { sqlState } from './transient.js';
+import { isLockTimeout } from './transient.js';
 import { arrayLiteral, jsonArray, textArray } from './array.js';
 
 /** What became of one claimed job. */
@@ -42,6 +42,8 @@ export interface SettleAnswer {
   readonly jobs: readonly SettledJob[];
   /** Of the ended claims those that are removed. The others are locked, or gone. */
   readonly reaped: readonly string[];
+  /** A quick one has met a job that was locked for too long. */
+  readonly hasWaited: boolean;
 }
 
 /** Writes outcomes, each only while its job still belongs to its claim. */
@@ -61,32 +63,30 @@ export async function settleJobs(
   const claimOf = arrayLiteral(sorted.map(({ claimId }) => claims.get(claimId) ?? 0));
   const durations = arrayLiteral(sorted.map(({ duration }) => Math.round(duration * 1_000) / 1_000));
   const rest = [names.endChannel, logSuccess, arrayLiteral(ended), arrayLiteral([...claims.keys()])];
-  const rows = isSearchable
-    ? await succeed(db, names, [ids, claimOf, durations, worker, notify, ...rest], isQuick)
-    : await db.query(settleSql(names), [
-        ids,
-        claimOf,
-        ...columnsOf(sorted),
-        durations,
-        worker,
-        names.channel,
-        notify,
-        ...rest,
-      ]);
+  const settleAll = async () => {
+    const values = [ids, claimOf, ...columnsOf(sorted), durations, worker, names.channel, notify, ...rest];
+    return { rows: await db.query(settleSql(names), values), hasWaited: false };
+  };
+  const { rows, hasWaited } = await (isSearchable
+    ? succeed(db, names, [ids, claimOf, durations, worker, notify, ...rest], isQuick)
+    : settleAll());
   const answers = rows.filter(({ outcome }) => outcome !== 'reaped');
   const removed = rows.filter(({ outcome }) => outcome === 'reaped').map((row) => text(row, 'claim_id'));
-  return { jobs: answersTo(settlements, answers), reaped: removed };
+  return { jobs: answersTo(settlements, answers), reaped: removed, hasWaited };
 }
 
-const LOCK_NOT_AVAILABLE = '55P03';
+interface Succeeded {
+  readonly rows: readonly Row[];
+  readonly hasWaited: boolean;
+}
 
-async function succeed(db: Database, names: Names, values: readonly unknown[], isQuick: boolean): Promise<Row[]> {
+async function succeed(db: Database, names: Names, values: readonly unknown[], isQuick: boolean): Promise<Succeeded> {
   try {
-    if (isQuick) return await db.query(succeedAtOnceSql(names), values);
+    if (isQuick) return { rows: await db.query(succeedAtOnceSql(names), values), hasWaited: false };
   } catch (error) {
-    if (sqlState(error) !== LOCK_NOT_AVAILABLE) throw error;
+    if (!isLockTimeout(error)) throw error;
   }
-  return db.query(succeedSql(names), values);
+  return { rows: await db.query(succeedSql(names), values), hasWaited: isQuick };
 }
 
 function answersTo(settlements: readonly Settlement[], exceptions: readonly Row[]): SettledJob[] {

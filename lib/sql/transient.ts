@@ -31,6 +31,11 @@ export function isContention(error: unknown): boolean {
   return CONTENTION.includes(sqlState(error) ?? '');
 }
 
+/** Whether a row was locked for longer than the statement may wait. */
+export function isLockTimeout(error: unknown): boolean {
+  return sqlState(error) === '55P03';
+}
+
 // It isn't there: somebody has thrown it away (`DISCARD ALL`), or it is another backend. It is there already.
 const PREPARATION = ['26000', '42P05'];
 
