@@ -110,6 +110,7 @@ describe.each([
     await user.db.query('select from pgqueue.job where id = $1 for update', [locked]);
     const settlements = claim.ids.map((id) => successOf(claim, id));
     expect(await settle(settlements)).toEqual([`${locked} is locked`, `${written} successful`]);
+    await user.rollback();
     await user.end();
     expect(await settle(settlements)).toEqual([`${locked} successful`]);
     expect(await left()).toEqual([]);
