@@ -144,11 +144,11 @@ export class Dispatcher {
   }
 
   private start(run: Run): void {
+    const handler = this.context.handlers.get(run.job.entrypoint);
+    if (handler === undefined) return this.release([run.job]);
     this.running.add(run);
     this.started++;
     run.startedAt = performance.now();
-    const handler = this.context.handlers.get(run.job.entrypoint);
-    if (handler === undefined) return this.finish(run, RELEASED);
     const timer = this.limit(run, handler);
     const end = (outcome: Outcome) => {
       clearTimeout(timer);
@@ -156,7 +156,9 @@ export class Dispatcher {
       this.finish(run, outcome);
     };
     // Without a function of its own that is async, which would be as much again.
-    void call(handler, run).then(
+    // As `await` does: a promise that a handler returns may have a `then` of its own.
+    void Promise.prototype.then.call(
+      call(handler, run),
       (result) => end(toSuccess(result)),
       (error: unknown) => end(judgeRun(run, handler, error)),
     );

@@ -29,15 +29,19 @@ const RETRY = 'PGQUEUE_RETRY_JOB';
 const FAIL = 'PGQUEUE_FAIL_JOB';
 
 // By its code: the package exists in two builds, and each has classes of its own.
-function codeOf(thrown: unknown): unknown {
+const codeOf = (thrown: unknown): unknown => propertyOf(thrown, 'code');
+
+function propertyOf(thrown: unknown, name: 'code' | 'delay'): unknown {
   try {
-    return typeof thrown === 'object' && thrown !== null && 'code' in thrown ? thrown.code : undefined;
+    return typeof thrown === 'object' && thrown !== null
+      ? (thrown as Partial<Record<string, unknown>>)[name]
+      : undefined;
   } catch {
     return undefined; // a getter, or a proxy
   }
 }
 
 function retryAsAsked(thrown: unknown, delay: number): Outcome {
-  const { delay: asked } = thrown as { delay?: unknown };
+  const asked = propertyOf(thrown, 'delay');
   return { type: 'retried', delay: isDelay(asked) ? asked : delay, error: recordError(thrown), isFree: true };
 }

@@ -55,6 +55,18 @@ describe('a handler that throws', () => {
     ]);
   });
 
+  it('something that can not be read, is tried again by its policy', async () => {
+    await ground.queue.add({});
+    class Unreadable extends Error {
+      readonly code = 'PGQUEUE_RETRY_JOB';
+      get delay(): number {
+        throw new Error('no');
+      }
+    }
+    expect(await run(() => Promise.reject(new Unreadable()))).toEqual(['retried']);
+    expect(await wait()).toBeGreaterThan(50_000);
+  });
+
   it.each([NaN, -1, Infinity, '5', {}])('RetryJob refuses a delay of %p', (delay) => {
     expect(() => new RetryJob({ delay: delay as number })).toThrow('RetryJob.delay is');
   });
@@ -194,6 +206,18 @@ describe('a job that is canceled while it runs', () => {
 
 describe('what a handler returns', () => {
   const ground = useWorkerGround();
+
+  it('may be a promise with a then of its own', async () => {
+    await ground.queue.add({});
+    const own = Object.assign(Promise.resolve(1), {
+      then: () => {
+        throw new Error('no');
+      },
+    });
+    const worker = await ground.start({ work: () => own });
+    expect((await worker.event('settled')).outcomes).toEqual(['successful']);
+    expect(await ground.database.query(LOG)).toMatchObject([{ status: 'successful', result: 1 }]);
+  });
 
   it.each<[string, unknown, unknown, RegExp | null]>([
     ['nothing', undefined, null, null],

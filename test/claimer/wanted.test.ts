@@ -9,7 +9,7 @@ import { type Database, poolDatabase } from '../../lib/sql/database.js';
 import { Bell } from '../../lib/waiting/bell.js';
 import { deferred, names, useWorkerGround } from '../support/index.js';
 
-const isClaim = (text: string) => text.includes('locked as materialized');
+const isClaim = (text: string) => text.includes('ids as materialized');
 const LIMIT = 2; // of the values of a claim
 
 class FullDispatcher extends Dispatcher {

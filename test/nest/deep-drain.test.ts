@@ -11,7 +11,7 @@ const POLL_NEVER = 60_000;
 const SLOW_CLAIMS = `
   create function public.slow() returns trigger language plpgsql as '
     begin
-      if current_query() like ''%candidate%'' then perform pg_sleep(0.05); end if;
+      if current_query() like ''%ids as materialized%'' then perform pg_sleep(0.05); end if;
       return null;
     end';
   create trigger slow before update on pgqueue.job execute function public.slow()`;
