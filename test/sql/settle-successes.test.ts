@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
 import { poolDatabase } from '../../lib/sql/database.js';
 import { settleJobs, type Settlement } from '../../lib/sql/settle.js';
@@ -53,6 +52,13 @@ describe.each([
     database.query<object>(
       'select job_id as id, claim_id, duration, attempt, entrypoint from pgqueue.job_log order by 1',
     );
+  /** One after the other, as none waits for long. */
+  const waitsForLock = async (tries = 1_000): Promise<void> => {
+    const waiting = await database.query(
+      `select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
+    );
+    if (waiting.length === 0 && tries > 0) await waitsForLock(tries - 1);
+  };
   const left = async () =>
     (await database.query<{ id: string }>('select id from pgqueue.job order by id')).map(({ id }) => id);
 
@@ -123,7 +129,7 @@ describe.each([
     await user.begin();
     await user.db.query('update pgqueue.job set claim_id = $2 where id = $1', [taken, randomUUID()]);
     const settled = settle(claim.ids.map((id) => successOf(claim, id)));
-    await delay(5);
+    await Promise.race([settled, waitsForLock()]);
     await user.commit();
     await user.end();
     const answers = await settled;

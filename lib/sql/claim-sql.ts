@@ -1,0 +1,124 @@
+import { statement, type Names } from './names.js';
+import { milliseconds } from './rows.js';
+
+// Each statement has a step `ids`: an array of what it has locked, which is evaluated once. `in (select … for update skip locked)` can be
+// planned to lock more rows than its limit.
+
+/**
+ * Each candidate is looked up by its id and locked on the way, until there are enough: of a join the planner reads the whole table,
+ * and a lateral that locks by name would lock `limit` rows of each name.
+ * The state is looked at again in a `case`, which doesn't imply the predicate of job_ready: with it, statistics of an emptier
+ * table make the planner walk that whole index for each candidate.
+ */
+const lockMostUrgent =
+  (wait: 'ready' | 'alone', condition = '') =>
+  ({ job, entrypoint }: Names) => `
+    wanted as materialized (
+      select * from unnest($1::text[], $2::int[], $7::text[]) with ordinality as wanted(name, max_attempts, on_failure, position)
+      where not exists (
+        select from ${entrypoint} as entrypoint where entrypoint.name = wanted.name and paused_at is not null)),
+    candidate as materialized (
+      select ready.id, ready.priority
+      from wanted cross join lateral (
+        select id, priority from ${job}
+        where entrypoint = wanted.name and status = 'queued' and wait = '${wait}'${condition}
+        order by priority desc, id offset $9::int limit $10::int) as ready
+      order by ready.priority desc, ready.id limit $6::int),
+    ids as materialized (
+      select array(
+        select job.id
+        from (select id from candidate order by priority desc, id) as candidate cross join lateral (
+          select id from ${job}
+          where id = candidate.id and case status when 'queued' then wait = '${wait}' end
+          for update skip locked) as job
+        limit $3::int) as ids)`;
+
+const readyOfOne = ({ entrypoint }: Names) => `
+        where entrypoint = $1::text and status = 'queued' and wait = 'ready' and not exists (
+          select from ${entrypoint} as entrypoint where entrypoint.name = $1::text and paused_at is not null)`;
+
+/** Of one entrypoint: what is locked is passed by on the way, however much that is. Candidates are counted only where it comes short. */
+const lockAlong = (names: Names) => `
+    candidate as materialized (
+      select from ${names.job}${readyOfOne(names)}
+      order by priority desc, id limit $6::int),
+    ids as materialized (
+      select array(
+        select id from ${names.job}${readyOfOne(names)}
+        order by priority desc, id limit $3::int
+        for update skip locked) as ids)`;
+
+// What is dead is not looked at again, where a long transaction keeps it from being removed.
+const lockBehind = (names: Names) => `
+    ids as materialized (
+      select array(
+        select id from ${names.job}${readyOfOne(names)} and priority = $6::int and id > $9::bigint
+        order by id limit $3::int
+        for update skip locked) as ids)`;
+
+const insertClaim = ({ claim }: Names) => `
+    claim as (
+      insert into ${claim} (claim_id, heartbeat_at, job_ids, worker, company)
+      select $4::uuid, clock_timestamp(), ids, $5::text, $8::boolean
+      from ids where cardinality(ids) > 0)`;
+
+/** Where the policy of a job's entrypoint is found. */
+interface Policy {
+  readonly maxAttempts: string;
+  readonly onFailure: string;
+  readonly from: string;
+  /** Further columns: the position of the entrypoint among those that are wanted, if it is not the first. */
+  readonly position: string;
+}
+
+const OF_ONE: Policy = { maxAttempts: '$2::int', onFailure: '$7::text', from: 'where', position: '' };
+const OF_MANY: Policy = {
+  maxAttempts: 'wanted.max_attempts',
+  onFailure: 'wanted.on_failure',
+  from: 'from wanted where wanted.name = job.entrypoint and',
+  position: ', nullif(wanted.position, 1) as position',
+};
+
+/** What is as usual is left out: to write and to read values is a large part of the work. */
+const pick = ({ job }: Names, { maxAttempts, onFailure, position, from }: Policy) => `
+      update ${job} as job
+      set status = 'picked', claim_id = $4::uuid, attempt = job.attempt + 1,
+        max_attempts = coalesce(job.max_attempts, ${maxAttempts}), on_failure = ${onFailure}
+      ${from} job.id = any((select ids from ids)::bigint[])
+      returning job.id, job.payload, job.headers, job.dedupe_key, ${timeOf('job.created_at')} as created_at,
+        case when job.attempt <> 1 or job.priority <> 0 or job.losses <> 0 or job.max_attempts <> ${maxAttempts}
+            or job.run_at <> job.created_at
+          then array[job.attempt, job.priority, job.losses, job.max_attempts, ${timeOf('job.run_at')}]
+        end as details${position}`;
+
+const timeOf = (column: string) => `floor(${milliseconds(column)})`;
+
+/** The last row tells of the claim. */
+const claimSql = (locking: (names: Names) => string, policy: Policy) =>
+  statement(
+    (names) => `
+    with ${locking(names).trim()},
+    ${insertClaim(names).trim()},
+    claimed as (${pick(names, policy)})
+    select null::bigint as candidates, null::float8 as took, * from claimed
+    union all
+    select (select count(*) from candidate where (select cardinality(ids) from ids) < $3::int),
+      (select ${milliseconds('clock_timestamp() - statement_timestamp()')}),
+      null, null, null, null, null, null${policy.position && ', null'}`,
+  );
+
+export const claimReadySql = claimSql(lockMostUrgent('ready'), OF_MANY);
+export const claimOneSql = claimSql(lockAlong, OF_ONE);
+// Lost in company again and again, a job may be the cause or its victim. Strictly alone it becomes known.
+const STRICT_FROM = 2;
+export const claimAloneSql = claimSql(
+  lockMostUrgent('alone', ` and (losses < ${STRICT_FROM} or not $8::boolean)`),
+  OF_MANY,
+);
+// Nothing else reads what it returns: that is sent as it comes, which is a tenth of all the work.
+export const claimBehindSql = statement(
+  (names) => `
+    with ${lockBehind(names).trim()},
+    ${insertClaim(names).trim()}
+    ${pick(names, OF_ONE).trim()}`,
+);
