@@ -66,7 +66,7 @@ function latencies({ rounds, latencies }: Sizes): Group {
     { key: 'p99', title: 'p99, ms', better: 'less' },
   ];
   const contestants: ContestantName[] = [...ONE_EACH, 'graphilePlain'];
-  const runs = runsOf('latency', contestants, () => ({ jobs: latencies, warmUp: latencies / 5 }));
+  const runs = runsOf('latency', contestants, () => ({ jobs: latencies, warmUp: latencies * 3 }));
   return { id: 'latency', title: 'Latency, enqueue to start', metrics, rounds, runs };
 }
 

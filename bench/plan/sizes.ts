@@ -29,7 +29,7 @@ export const FULL: Sizes = {
   longestDrain: 15_000,
   enqueueFor: 5_000,
   bulk: 200_000,
-  latencies: 500,
+  latencies: 1_000,
   idleFor: 120_000,
   growthRounds: 3,
   growthJobs: 50_000,

@@ -16,13 +16,15 @@ export const latency: Scenario = async (ground) => {
     started = resolve;
     const enqueuedAt = performance.now();
     const [startedAt] = await Promise.all([promise, system.enqueue()]);
-    await pause(BETWEEN);
     return startedAt - enqueuedAt;
   };
   for (let i = 0; i < parameter(ground, 'warmUp'); i++) await runOne();
   await settleDown(ground);
   const samples: number[] = [];
-  for (let i = 0; i < parameter(ground, 'jobs'); i++) samples.push(await runOne());
+  for (let i = 0; i < parameter(ground, 'jobs'); i++) {
+    await pause(BETWEEN);
+    samples.push(await runOne());
+  }
   await stop();
   return { p50: percentile(samples, 0.5), p99: percentile(samples, 0.99) };
 };

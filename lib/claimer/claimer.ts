@@ -1,13 +1,14 @@
-import { randomUUID } from 'node:crypto';
 import type { ClaimedJob } from '../domain/job.js';
 import { claimAlone, claimBehind, claimJobs, type ClaimRequest, type Place, type Won } from '../sql/claim.js';
 import type { Database } from '../sql/database.js';
+import type { HandOver } from '../sql/insert-claimed.js';
 import type { Names } from '../sql/names.js';
 import { Backoff } from '../waiting/backoff.js';
 import type { Bell } from '../waiting/bell.js';
 import type { ClaimBook } from './claim-book.js';
 import type { Dispatcher } from './dispatcher.js';
 import { Frontier } from './frontier.js';
+import { Intake } from './intake.js';
 import { Isolation } from './isolation.js';
 import { Lookout, type LookoutListener } from './lookout.js';
 import { Pace } from './pace.js';
@@ -29,29 +30,27 @@ export class Claimer {
   private readonly stopped = new AbortController();
   private readonly failing = new Backoff();
   private readonly crowded = new Backoff(CROWDED_FIRST, CROWDED_LONGEST);
-  private readonly entrypoints: ClaimRequest['entrypoints'];
   private readonly pace = new Pace();
   /** The last claim has seen the last job that was due. */
   private isDry = false;
+  /** It waits until there may be something to claim. */
+  private isResting = false;
   private readonly frontier = new Frontier();
   private readonly isolation: Isolation;
+  private readonly intake: Intake;
   readonly lookout: Lookout;
   private loop: Promise<void> | undefined;
 
   constructor(
     private readonly context: WorkerContext,
-    private readonly book: ClaimBook,
+    book: ClaimBook,
     private readonly dispatcher: Dispatcher,
     /** Rung when the queue may have changed. */
     private readonly wakeUp: Bell,
     onLook: LookoutListener['onLook'],
   ) {
-    this.entrypoints = [...context.handlers.values()].map(({ entrypoint, retry, onFailure }) => ({
-      name: entrypoint,
-      maxAttempts: retry.maxAttempts,
-      onFailure,
-    }));
     this.isolation = new Isolation(context.options.heartbeatTimeout);
+    this.intake = new Intake(context, book, dispatcher);
     this.lookout = new Lookout(context, this.isolation, {
       isDry: () => this.isDry,
       onReady: () => wakeUp.ring(),
@@ -73,8 +72,16 @@ export class Claimer {
   /** Resolves when no claim is under way any more. */
   async stop(): Promise<void> {
     this.stopped.abort();
+    this.intake.close();
     await this.loop;
+    await this.intake.settled();
   }
+
+  /** Has a job inserted as claimed where it starts at once: this worker knows that nothing is due, and runs nothing. */
+  readonly handOver: HandOver = (name, insert) => {
+    const mayStart = this.isResting && this.isDry && this.isolation.standstill(performance.now()) === 0;
+    return mayStart ? this.intake.handOver(name, insert) : undefined;
+  };
 
   private async runDry(settled: () => Promise<unknown>): Promise<void> {
     const { signal } = this.stopped;
@@ -107,7 +114,10 @@ export class Claimer {
   private async turn(signal: AbortSignal): Promise<void> {
     const turn = await this.claimOnce(signal);
     // A slot that becomes free is no reason to claim again: the last claim has seen the last job that was due.
-    if (turn !== 'again') await this.wakeUp.wait(Math.min(this.lookout.wait, this.frontier.rest), signal);
+    if (turn === 'again') return;
+    this.isResting = true;
+    await this.wakeUp.wait(Math.min(this.lookout.wait, this.frontier.rest), signal);
+    this.isResting = false;
   }
 
   /** Waits when it can't claim yet. */
@@ -166,13 +176,14 @@ export class Claimer {
   }
 
   private turnToSuspects(): Turn {
-    return this.dispatcher.isIdle && this.isolation.takeTurn(performance.now()) ? 'again' : 'nothing';
+    return this.intake.isIdle && this.isolation.takeTurn(performance.now()) ? 'again' : 'nothing';
   }
 
   /** A job whose worker has died may have killed it, so it starts with nothing beside it that may do so, too. */
   private async claimAlone(signal: AbortSignal): Promise<'again'> {
     const { isolation, dispatcher } = this;
     const standstill = isolation.standstill(performance.now());
+    await within(standstill, this.intake.settled(), signal);
     const quietIn = dispatcher.quietIn((losses) => isolation.probationOf(losses));
     if (quietIn > 0) {
       this.lookout.want(); // others may run the rest meanwhile
@@ -215,23 +226,9 @@ export class Claimer {
 
   private readonly report = (error: unknown) => void reportError(this.context, 'claim', error);
 
-  private async claim<W extends Won>(limit: number, from: Claim<W>): Promise<W> {
-    const { db, names, label } = this.context;
-    const claimId = randomUUID();
-    const { entrypoints } = this;
-    const company = !this.dispatcher.isIdle || !this.book.isEmpty;
-    const request = { claimId, worker: label, company, limit, ...this.pace.place(limit), entrypoints };
-    const result = await from(db, names, request);
-    const { jobs } = result;
-    if (jobs.length > 0) {
-      this.book.open(
-        claimId,
-        jobs.map(({ id }) => id),
-      );
-      this.context.observe({ type: 'claimed', jobs });
-      if (this.stopped.signal.aborted) this.dispatcher.release(jobs);
-      else this.dispatcher.run(jobs, jobs.length === limit);
-    }
-    return result;
+  private claim<W extends Won>(limit: number, from: Claim<W>): Promise<W> {
+    const { db, names } = this.context;
+    const place = this.pace.place(limit);
+    return this.intake.claim(limit, (claimant) => from(db, names, { ...claimant, limit, ...place }));
   }
 }

@@ -1,3 +1,4 @@
+import type { HandOver } from '../sql/insert-claimed.js';
 import type { Listen } from '../sql/listen.js';
 import { Bell } from '../waiting/bell.js';
 import { ClaimBook } from './claim-book.js';
@@ -62,6 +63,11 @@ export class Worker {
     this.listener.start();
     this.claimer.start();
     this.maintainer.start();
+  }
+
+  /** Has a job inserted for this worker. */
+  get handOver(): HandOver {
+    return this.claimer.handOver;
   }
 
   /**

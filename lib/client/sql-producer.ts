@@ -1,8 +1,11 @@
+import { AsyncResource } from 'node:async_hooks';
 import type { DataSource, EntityManager } from 'typeorm';
 import { DuplicateJobError, QueueClosedError } from '../domain/errors.js';
 import type { AmbientTransaction } from '../options.js';
+import type { Claimant } from '../sql/claim.js';
 import type { Database } from '../sql/database.js';
 import { insertJobs, type InsertedJob, type NewJob } from '../sql/enqueue.js';
+import { type HandOver, insertClaimed, isDueAtOnce } from '../sql/insert-claimed.js';
 import { openManager } from '../sql/manager.js';
 import type { Names } from '../sql/names.js';
 import { isContention } from '../sql/transient.js';
@@ -18,6 +21,7 @@ export interface ProducerContext {
   readonly names: Names;
   readonly notify: boolean;
   readonly transaction: AmbientTransaction | undefined;
+  readonly handOver: HandOver;
 }
 
 // For a database that doesn't answer.
@@ -76,7 +80,17 @@ export class SqlProducer implements PgQueueProducer {
 
   private insertAlone(jobs: readonly NewJob[]): Promise<InsertedJob[]> {
     const { db, names, notify } = this.context;
-    return retryContention(() => insertJobs(db, names, jobs, notify));
+    return this.handOver(jobs) ?? retryContention(() => insertJobs(db, names, jobs, notify));
+  }
+
+  private handOver([job, ...more]: readonly NewJob[]): Promise<InsertedJob[]> | undefined {
+    const { db, names, notify, handOver } = this.context;
+    if (job === undefined || more.length > 0 || !isDueAtOnce(job)) return undefined;
+    // The statement belongs to the one who enqueues, and what is run to the worker.
+    const insert = AsyncResource.bind((claimant: Claimant) =>
+      retryContention(() => insertClaimed(db, names, job, claimant, notify)),
+    );
+    return handOver(job.entrypoint, insert)?.then(({ inserted }) => [inserted]);
   }
 
   // A manager without a query runner, such as dataSource.manager, has no transaction: TypeORM takes any free connection, and so do

@@ -48,9 +48,10 @@ export class QueueRuntime {
     const log = logTroubles(name);
     const onTrouble = (task: string, error: unknown) => log({ task, error, transient: isTransient(error) });
     this.completion = new SqlCompletion({ queue: name, db, names, listen, onTrouble });
-    this.producer = new SqlProducer({ queue: name, dataSource, db, names, notify, transaction });
     this.admin = new SqlAdmin({ queue: name, db, names, notify });
     this.worker = new QueueWorker({ queue: name, options, dataSource, names, handlers: () => handlers(this) });
+    const { handOver } = this.worker;
+    this.producer = new SqlProducer({ queue: name, dataSource, db, names, notify, transaction, handOver });
   }
 
   /** Finds the database and brings its schema up to date. */

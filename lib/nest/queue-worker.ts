@@ -10,6 +10,7 @@ import { QueueClosedError, WorkerDisabledError } from '../domain/errors.js';
 import type { ResolvedOptions } from '../options.js';
 import { openPool } from '../sql/connections.js';
 import { type Database, ownDatabase } from '../sql/database.js';
+import type { HandOver } from '../sql/insert-claimed.js';
 import { listenThrough } from '../sql/listen.js';
 import type { Names } from '../sql/names.js';
 import type { DrainedJob, PgQueueWorker } from './pg-queue-worker.js';
@@ -77,6 +78,12 @@ export class QueueWorker implements PgQueueWorker {
     }
     return drained.attempts();
   }
+
+  /** Has a job inserted for the worker that was started, which runs it in the scope of the application. */
+  readonly handOver: HandOver = (entrypoint, insert) => {
+    const { running } = this;
+    return running && this.scope.runInAsyncScope(() => running.worker.handOver(entrypoint, insert));
+  };
 
   /** Ends whatever runs, for good. */
   async close(): Promise<void> {

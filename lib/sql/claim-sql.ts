@@ -79,17 +79,19 @@ const OF_MANY: Policy = {
   position: ', nullif(wanted.position, 1) as position',
 };
 
-/** What is as usual is left out: to write and to read values is a large part of the work. */
-const pick = ({ job }: Names, { maxAttempts, onFailure, position, from }: Policy) => `
-      update ${job} as job
-      set status = 'picked', claim_id = $4::uuid, attempt = job.attempt + 1,
-        max_attempts = coalesce(job.max_attempts, ${maxAttempts}), on_failure = ${onFailure}
-      ${from} job.id = any((select ids from ids)::bigint[])
+/** Of a job that is claimed. What is as usual is left out: to write and to read values is a large part of the work. */
+const returning = ({ maxAttempts, position }: Policy) => `
       returning job.id, job.payload, job.headers, job.dedupe_key, ${timeOf('job.created_at')} as created_at,
         case when job.attempt <> 1 or job.priority <> 0 or job.losses <> 0 or job.max_attempts <> ${maxAttempts}
             or job.run_at <> job.created_at
           then array[job.attempt, job.priority, job.losses, job.max_attempts, ${timeOf('job.run_at')}]
         end as details${position}`;
+
+const pick = ({ job }: Names, policy: Policy) => `
+      update ${job} as job
+      set status = 'picked', claim_id = $4::uuid, attempt = job.attempt + 1,
+        max_attempts = coalesce(job.max_attempts, ${policy.maxAttempts}), on_failure = ${policy.onFailure}
+      ${policy.from} job.id = any((select ids from ids)::bigint[])${returning(policy)}`;
 
 const timeOf = (column: string) => `floor(${milliseconds(column)})`;
 
@@ -121,4 +123,26 @@ export const claimBehindSql = statement(
     with ${lockBehind(names).trim()},
     ${insertClaim(names).trim()}
     ${pick(names, OF_ONE).trim()}`,
+);
+
+// If it is paused, or a trigger has left the job out, enqueue_plain is asked, and the job is not claimed.
+const NOW = 'statement_timestamp()';
+export const insertClaimedSql = statement(
+  (names) => `
+    with inserted as (
+      insert into ${names.job} as job (
+        entrypoint, payload, headers, priority, run_at, created_at, status, claim_id, attempt, max_attempts, on_failure)
+      select $1::text, $3::json, $9::json, $6::int, ${NOW}, ${NOW}, 'picked', $4::uuid, 1, coalesce($10::int, $2::int), $7::text
+      where not exists (
+        select from ${names.entrypoint} as entrypoint where entrypoint.name = $1::text and paused_at is not null)${returning(OF_ONE)}),
+    ids as materialized (
+      select array(select id from inserted) as ids),
+    ${insertClaim(names).trim()}
+    select null as queued, * from inserted
+    union all
+    select
+      ${names.schema}.enqueue_plain(
+        array[$1::text], array[$3::json], array[$9::json], array[$6::int], array[$10::int], null, null, $11::boolean),
+      null, null, null, null, null, null
+    where not exists (select from inserted)`,
 );

@@ -5,12 +5,18 @@ import type { Database, Row } from './database.js';
 import type { Names } from './names.js';
 import { text } from './rows.js';
 
-export interface ClaimRequest {
+/** Who claims. */
+export interface Claimant {
   readonly claimId: string;
   /** For people: which process this is. */
   readonly worker: string;
   /** Whether the worker has other jobs. */
   readonly company: boolean;
+  /** Of which the jobs may be. */
+  readonly entrypoints: readonly ClaimedEntrypoint[];
+}
+
+export interface ClaimRequest extends Claimant {
   readonly limit: number;
   /** How many jobs are looked at, more than are wanted, so that rivals' locks don't leave the claim short. */
   readonly candidates: number;
@@ -18,7 +24,6 @@ export interface ClaimRequest {
   readonly offset?: number;
   /** How many jobs of one entrypoint are looked at. @default candidates */
   readonly candidatesOfOne?: number;
-  readonly entrypoints: readonly ClaimedEntrypoint[];
 }
 
 /** What may be claimed. Its policy is written on the row, so that whoever dissolves the claim knows it. */
@@ -103,7 +108,7 @@ function summarized(rows: readonly Row[], request: ClaimRequest): ClaimResult {
   return { jobs, crowded: jobs.length < request.limit && Number(candidates) > jobs.length, took: Number(took) };
 }
 
-function toClaimedJobs(rows: readonly Row[], request: ClaimRequest): ClaimedJob[] {
+export function toClaimedJobs(rows: readonly Row[], request: Claimant): ClaimedJob[] {
   return rows.map((row) => toClaimedJob(row, request)).sort(byUrgency);
 }
 
@@ -112,7 +117,7 @@ function byUrgency(a: ClaimedJob, b: ClaimedJob): number {
   return b.priority - a.priority || compareIds(a.id, b.id);
 }
 
-function toClaimedJob(row: Row, { claimId, entrypoints }: ClaimRequest): ClaimedJob {
+function toClaimedJob(row: Row, { claimId, entrypoints }: Claimant): ClaimedJob {
   const createdAt = Number(text(row, 'created_at'));
   const [attempt = 1, priority = 0, losses = 0, maxAttempts, runAt = createdAt] = numbersOf(row, 'details');
   const entrypoint = entrypoints[Number(row['position'] ?? 1) - 1];

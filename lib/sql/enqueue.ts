@@ -31,7 +31,7 @@ export interface InsertedJob {
 const INSERT_OUTCOMES = ['inserted', 'duplicate', 'replaced', 'refused'] as const;
 export type InsertOutcome = (typeof INSERT_OUTCOMES)[number];
 
-const OFTEN = { often: true };
+export const OFTEN = { often: true };
 
 /** Inserts jobs in one statement: all or none. Arrays, so that any number takes ten parameters (the protocol allows 65,535). */
 export function insertJobs(

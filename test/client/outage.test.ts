@@ -33,7 +33,15 @@ describe('enqueue while the database is out of reach', () => {
     const dataSource = new DataSource({ type: 'postgres', url: proxy.url, connectTimeoutMS: 300 });
     await dataSource.initialize();
     const db = readCommittedDatabase(() => primaryPool(dataSource));
-    const queue = new SqlProducer({ queue: 'default', dataSource, db, names, notify: true, transaction: undefined });
+    const queue = new SqlProducer({
+      queue: 'default',
+      dataSource,
+      db,
+      names,
+      notify: true,
+      transaction: undefined,
+      handOver: () => undefined,
+    });
     proxy.breakDown();
     await expect(queue.enqueue('work')).rejects.toThrow(); // the connection that was open
     proxy.stall();

@@ -18,4 +18,9 @@ describe('a trigger that leaves jobs out, and writes something else instead,', (
     await expect(onPool(database).add(...jobs)).rejects.toMatchObject(LEFT_OUT);
     expect(await database.query('select from elsewhere')).toEqual([]);
   });
+
+  it('fails one that is to be inserted as claimed, and leaves nothing', async () => {
+    await expect(onPool(database).addClaimed({})).rejects.toMatchObject(LEFT_OUT);
+    expect(await database.query('select from elsewhere union all select from pgqueue.claim')).toEqual([]);
+  });
 });

@@ -6,6 +6,7 @@ import { beatClaims, reapClaims } from '../../lib/sql/claims.js';
 import { type DissolvedJob, dissolveClaims } from '../../lib/sql/dissolve.js';
 import { type Database, poolDatabase } from '../../lib/sql/database.js';
 import { type NewJob, insertJobs } from '../../lib/sql/enqueue.js';
+import { insertClaimed } from '../../lib/sql/insert-claimed.js';
 import { createNames } from '../../lib/sql/names.js';
 import { promoteJobs } from '../../lib/sql/promote.js';
 import { settleJobs } from '../../lib/sql/settle.js';
@@ -14,6 +15,8 @@ import type { TestDatabase } from './test-database.js';
 /** The statements of the queue on one connection, or on a test's pool, with what tests rarely vary filled in. */
 export interface Queue {
   add(...jobs: (Partial<NewJob> | string)[]): Promise<string[]>;
+  /** Adds a job as claimed, of an entrypoint whose policy is as that of `claim`. */
+  addClaimed(job: Partial<NewJob>): Promise<Claim>;
   claim(limit: number, options?: ClaimOptions): Promise<Claim>;
   /** Resolves with the ids that were written, and with `'<id> is locked'`. */
   settle(claim: Claim, outcome: Outcome, ids?: readonly string[]): Promise<string[]>;
@@ -70,6 +73,13 @@ export function queueOn(db: Database): Queue {
     add: async (...jobs) => {
       const given = jobs.map((job) => ({ ...NEW_JOB, ...(typeof job === 'string' ? { entrypoint: job } : job) }));
       return (await insertJobs(db, names, given, true)).map(({ id }) => id!);
+    },
+    addClaimed: async (job) => {
+      const given = { ...NEW_JOB, ...job };
+      const entrypoints = [{ name: given.entrypoint, maxAttempts: 5, onFailure: 'hold' } as const];
+      const claimant = { claimId: randomUUID(), worker: 'test', company: true, entrypoints };
+      const { jobs } = await insertClaimed(db, names, given, claimant, true);
+      return { crowded: false, took: 0, jobs, claimId: claimant.claimId, ids: jobs.map(({ id }) => id) };
     },
     claim: async (
       limit,

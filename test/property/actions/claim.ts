@@ -95,7 +95,7 @@ export function pick(model: Model, call: ClaimCall, jobs: readonly ModelJob[]): 
 const byUrgency = (jobs: readonly ModelJob[]) =>
   jobs.toSorted((a, b) => b.priority - a.priority || Number(a.id) - Number(b.id));
 
-const claimedState = (job: ClaimedState): ClaimedState => {
+export const claimedState = (job: ClaimedState): ClaimedState => {
   const { id, entrypoint, attempt, maxAttempts, priority, payload, losses } = job;
   return { id, entrypoint, attempt, maxAttempts, priority, payload, losses };
 };

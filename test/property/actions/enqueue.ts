@@ -4,7 +4,7 @@ import { names } from '../../support/index.js';
 import { type Action, anyEntrypoint, type Chosen, HOUR } from '../action.js';
 import type { Model, ModelJob } from '../model.js';
 
-const anyJob = fc.record({
+export const anyJob = fc.record({
   entrypoint: anyEntrypoint,
   payload: fc.nat(9),
   priority: fc.nat(1),
@@ -14,7 +14,7 @@ const anyJob = fc.record({
   dedupeKey: fc.constantFrom(null, 'a', 'a', 'b'),
   onConflict: fc.constantFrom('skip', 'replace', 'raise'),
 });
-type Job = Chosen<typeof anyJob>;
+export type Job = Chosen<typeof anyJob>;
 
 export const enqueue: Action<Job[], Job[], InsertedJob[]> = {
   name: 'enqueue',
@@ -42,7 +42,7 @@ export const enqueue: Action<Job[], Job[], InsertedJob[]> = {
   kinds: (_, answer) => answer.map(({ outcome }) => outcome),
 };
 
-function toNewJob({ dueIn, payload, ...job }: Job): NewJob {
+export function toNewJob({ dueIn, payload, ...job }: Job): NewJob {
   const runAt = dueIn < 0 ? Date.now() + dueIn * HOUR : null;
   return { ...job, payload: String(payload), headers: null, delay: dueIn * HOUR, runAt };
 }
@@ -63,7 +63,7 @@ function insertAll(model: Model, jobs: readonly Job[], fresh: string[]): Inserte
   return results;
 }
 
-function insert(model: Model, job: Job, ids: string[]): Omit<InsertedJob, 'index'> {
+export function insert(model: Model, job: Job, ids: string[]): Omit<InsertedJob, 'index'> {
   const { entrypoint, dedupeKey, onConflict, dueIn, ...given } = job;
   const holder = dedupeKey === null ? undefined : model.holderOf(entrypoint, dedupeKey);
   const wait: ModelJob['wait'] = dueIn > 0 ? 'later' : 'ready';

@@ -5,6 +5,7 @@ import { claim } from './claim.js';
 import { clear } from './clear.js';
 import { dissolve } from './dissolve.js';
 import { enqueue } from './enqueue.js';
+import { handOver } from './hand-over.js';
 import { cancel, remove, requeue } from './operate.js';
 import { pause, resume } from './pause.js';
 import { settle } from './settle.js';
@@ -14,6 +15,7 @@ import { close, lock, openClaim } from './transaction.js';
 /** All that may happen to the queue. A new action is a file here and an entry. */
 export const anyCommand: fc.Arbitrary<Command> = fc.oneof(
   commandsOf(enqueue),
+  commandsOf(handOver),
   commandsOf(claim),
   commandsOf(settle),
   commandsOf(beat),
