@@ -14,6 +14,7 @@ const WAYS = [
   ...['enqueue inserted', 'enqueue duplicate', 'enqueue replaced', 'enqueue refused'],
   ...['claim of a job', 'claim of a suspect', 'claim crowded', 'openClaim', 'lock'],
   ...['settle successful', 'settle retried', 'settle failed', 'settle exception', 'settle canceled', 'settle released'],
+  ...['hand over', 'hand over of a paused entrypoint'],
   ...['settle late', 'settle locked', 'beat late', 'beat tells of a cancel', 'promote of some'],
   ...['dissolve lost', 'dissolve failed', 'dissolve exception', 'dissolve canceled'],
   ...['cancel at once', 'cancel requested', 'requeue done', 'requeue conflict', 'remove', 'clear', 'pause'],
