@@ -14,6 +14,12 @@ export const CONTESTANTS = {
     ...onPostgres,
   },
   pgqueueDefault: { label: 'nestjs-pgqueue, forRoot()', system: 'pgqueue', options: {}, ...onPostgres },
+  pgqueueApart: {
+    label: 'nestjs-pgqueue, enqueued elsewhere',
+    system: 'pgqueue',
+    options: { worker: { concurrency: 24 }, apart: true },
+    ...onPostgres,
+  },
   graphile: {
     label: 'graphile-worker, local queue 500',
     system: 'graphile-worker',

@@ -25,7 +25,7 @@ export interface Sizes {
 
 export const FULL: Sizes = {
   rounds: 3,
-  drain: 100_000,
+  drain: 300_000,
   longestDrain: 15_000,
   enqueueFor: 5_000,
   bulk: 200_000,

@@ -1,5 +1,5 @@
 import 'reflect-metadata';
-import { type INestApplicationContext, Injectable, Module } from '@nestjs/common';
+import { type INestApplicationContext, Injectable, Module, type Type } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import {
   Entrypoint,
@@ -15,6 +15,8 @@ import { type BenchJob, type CreateSystem, NOOP, PAYLOAD, type System } from './
 /** What the application gives to `PgQueueModule.forRoot()`. */
 export interface PgQueueBenchOptions {
   readonly worker?: WorkerOptions;
+  /** Whether another application enqueues, which has no worker. */
+  readonly apart?: boolean;
 }
 
 @Injectable()
@@ -28,7 +30,7 @@ class NoopHandler {
   }
 }
 
-function appModule(dataSource: DataSource, { worker, ...options }: PgQueueBenchOptions) {
+function appModule(dataSource: DataSource, { worker, apart: _, ...options }: PgQueueBenchOptions) {
   @Module({
     imports: [PgQueueModule.forRoot({ ...options, dataSource, worker: { ...worker, autoStart: false } })],
     providers: [NoopHandler],
@@ -37,9 +39,16 @@ function appModule(dataSource: DataSource, { worker, ...options }: PgQueueBenchO
   return AppModule;
 }
 
+function producerModule(dataSource: DataSource) {
+  @Module({ imports: [PgQueueModule.forRoot({ dataSource, worker: false })] })
+  class ProducerModule {}
+  return ProducerModule;
+}
+
 class PgQueueSystem implements System {
   private readonly dataSource: DataSource;
   private app!: INestApplicationContext;
+  private producers!: INestApplicationContext;
 
   constructor(
     url: string,
@@ -50,13 +59,13 @@ class PgQueueSystem implements System {
 
   async open(): Promise<void> {
     await this.dataSource.initialize();
-    this.app = await NestFactory.createApplicationContext(appModule(this.dataSource, this.options), {
-      logger: ['warn', 'error'],
-    });
+    const open = (module: Type) => NestFactory.createApplicationContext(module, { logger: ['warn', 'error'] });
+    this.app = await open(appModule(this.dataSource, this.options));
+    this.producers = this.options.apart === true ? await open(producerModule(this.dataSource)) : this.app;
   }
 
   enqueue(): Promise<unknown> {
-    return this.app.get<PgQueueProducer>(PgQueueProducer).enqueue(NOOP, PAYLOAD);
+    return this.producers.get<PgQueueProducer>(PgQueueProducer).enqueue(NOOP, PAYLOAD);
   }
 
   enqueueMany(jobs: readonly BenchJob[]): Promise<unknown> {
@@ -94,6 +103,7 @@ class PgQueueSystem implements System {
 
   async close(): Promise<void> {
     await this.app.close();
+    if (this.producers !== this.app) await this.producers.close();
     await this.dataSource.destroy();
   }
 }
