@@ -1,8 +1,6 @@
-import { AsyncResource } from 'node:async_hooks';
 import type { DataSource, EntityManager } from 'typeorm';
 import { DuplicateJobError, QueueClosedError } from '../domain/errors.js';
 import type { AmbientTransaction } from '../options.js';
-import type { Claimant } from '../sql/claim.js';
 import type { Database } from '../sql/database.js';
 import { insertJobs, type InsertedJob, type NewJob } from '../sql/enqueue.js';
 import { type HandOver, insertClaimed, isDueAtOnce } from '../sql/insert-claimed.js';
@@ -86,11 +84,9 @@ export class SqlProducer implements PgQueueProducer {
   private handOver([job, ...more]: readonly NewJob[]): Promise<InsertedJob[]> | undefined {
     const { db, names, notify, handOver } = this.context;
     if (job === undefined || more.length > 0 || !isDueAtOnce(job)) return undefined;
-    // The statement belongs to the one who enqueues, and what is run to the worker.
-    const insert = AsyncResource.bind((claimant: Claimant) =>
+    return handOver(job.entrypoint, (claimant) =>
       retryContention(() => insertClaimed(db, names, job, claimant, notify)),
-    );
-    return handOver(job.entrypoint, insert)?.then(({ inserted }) => [inserted]);
+    )?.then(({ inserted }) => [inserted]);
   }
 
   // A manager without a query runner, such as dataSource.manager, has no transaction: TypeORM takes any free connection, and so do

@@ -79,10 +79,12 @@ export class QueueWorker implements PgQueueWorker {
     return drained.attempts();
   }
 
-  /** Has a job inserted for the worker that was started, which runs it in the scope of the application. */
+  /** Has a job inserted for the worker that was started. The statement belongs to the one who enqueues, and what is run to the application. */
   readonly handOver: HandOver = (entrypoint, insert) => {
     const { running } = this;
-    return running && this.scope.runInAsyncScope(() => running.worker.handOver(entrypoint, insert));
+    if (running === undefined) return undefined;
+    const own = AsyncResource.bind(insert);
+    return this.scope.runInAsyncScope(() => running.worker.handOver(entrypoint, own));
   };
 
   /** Ends whatever runs, for good. */

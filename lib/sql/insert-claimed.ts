@@ -9,7 +9,7 @@ export interface InsertedClaimed extends Won {
   readonly inserted: InsertedJob;
 }
 
-/** Whether a job is for whoever claims first. */
+/** Whether a job has neither a time nor a key, so that it could start now. */
 export function isDueAtOnce({ delay, runAt, dedupeKey }: NewJob): boolean {
   return delay <= 0 && runAt === null && dedupeKey === null;
 }
