@@ -39,6 +39,8 @@ export class Dispatcher {
   private started = 0;
   private cpu = process.cpuUsage();
   private readonly prefetch = new Prefetch();
+  private lastEndedAt = -Infinity;
+  private lastTook = 0;
   /** The next turn of the event loop in which jobs are started, if some are to be. */
   private turn: NodeJS.Immediate | undefined;
   private turnEnds = 0;
@@ -63,6 +65,11 @@ export class Dispatcher {
 
   get isIdle(): boolean {
     return this.running.size === 0 && this.waiting.length === 0;
+  }
+
+  /** Whether nothing has run for as long as the last job did. */
+  get hasRested(): boolean {
+    return performance.now() - this.lastEndedAt >= this.lastTook;
   }
 
   /** Milliseconds until all that runs has done so for its probation. */
@@ -152,7 +159,9 @@ export class Dispatcher {
     const timer = this.limit(run, handler);
     const end = (outcome: Outcome) => {
       clearTimeout(timer);
-      this.prefetch.ended(performance.now() - run.startedAt);
+      this.lastEndedAt = performance.now();
+      this.lastTook = this.lastEndedAt - run.startedAt;
+      this.prefetch.ended(this.lastTook);
       this.finish(run, outcome);
     };
     // An async function would cost as much again as all of this. As its `await`, this calls no `then` that a promise has of its own.

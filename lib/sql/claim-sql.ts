@@ -1,4 +1,4 @@
-import { statement, type Names } from './names.js';
+import { quoteLiteral, statement, type Names } from './names.js';
 import { milliseconds } from './rows.js';
 
 // Each statement has a step `ids`: an array of what it has locked, which is evaluated once. `in (select … for update skip locked)` can be
@@ -125,7 +125,13 @@ export const claimBehindSql = statement(
     ${pick(names, OF_ONE).trim()}`,
 );
 
-// If it is paused, or a trigger has left the job out, enqueue_plain is asked, and the job is not claimed.
+/** Whether somebody may have his own rules for what is inserted: triggers that change it, or row-level security. */
+const hasRules = ({ job }: Names) => `
+        select from pg_catalog.pg_class as class
+        where oid = ${quoteLiteral(job)}::pg_catalog.regclass and (relrowsecurity or relhastriggers and exists (
+          select from pg_catalog.pg_trigger where tgrelid = class.oid and not tgisinternal and tgtype & 2 = 2))`;
+
+// If its entrypoint is paused, or the table has such rules, enqueue_plain is asked, and the job is not claimed.
 const NOW = 'statement_timestamp()';
 export const insertClaimedSql = statement(
   (names) => `
@@ -134,7 +140,8 @@ export const insertClaimedSql = statement(
         entrypoint, payload, headers, priority, run_at, created_at, status, claim_id, attempt, max_attempts, on_failure)
       select $1::text, $3::json, $9::json, $6::int, ${NOW}, ${NOW}, 'picked', $4::uuid, 1, coalesce($10::int, $2::int), $7::text
       where not exists (
-        select from ${names.entrypoint} as entrypoint where entrypoint.name = $1::text and paused_at is not null)${returning(OF_ONE)}),
+        select from ${names.entrypoint} as entrypoint where entrypoint.name = $1::text and paused_at is not null)
+        and not exists (${hasRules(names).trim()})${returning(OF_ONE)}),
     ids as materialized (
       select array(select id from inserted) as ids),
     ${insertClaim(names).trim()}

@@ -1,12 +1,19 @@
+import type { Outcome } from '../domain/outcome.js';
 import { type Claimant, toClaimedJobs, type Won } from './claim.js';
 import { insertClaimedSql } from './claim-sql.js';
+import { reapClaims } from './claims.js';
 import type { Database } from './database.js';
 import { type InsertedJob, type NewJob, OFTEN } from './enqueue.js';
 import type { Names } from './names.js';
 import { text } from './rows.js';
+import { settleJobs } from './settle.js';
+
+const RELEASED: Outcome = { type: 'released' };
 
 export interface InsertedClaimed extends Won {
   readonly inserted: InsertedJob;
+  /** Has it queued after all, where its worker has ended meanwhile. */
+  giveBack(): Promise<void>;
 }
 
 /** Whether a job has neither a time nor a key, so that it could start now. */
@@ -38,8 +45,14 @@ export async function insertClaimed(
   const rows = await db.query(insertClaimedSql(names), values, OFTEN);
   const [{ queued = null, ...row } = {}] = rows;
   const id = queued ?? text(row, 'id');
+  const jobs = queued === null ? toClaimedJobs(rows, claimant) : [];
+  const released = jobs.map((won) => ({ id: won.id, claimId, outcome: RELEASED, duration: 0 }));
   return {
-    jobs: queued === null ? toClaimedJobs(rows, claimant) : [],
+    jobs,
     inserted: { id, outcome: 'inserted', index: 0 },
+    giveBack: async () => {
+      await settleJobs(db, names, released, { worker, notify });
+      await reapClaims(db, names, [claimId]);
+    },
   };
 }

@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import { Entrypoint, PgQueueAdmin, PgQueueWorker, type EnqueueOptions, type Job } from 'nestjs-pgqueue';
 import { deferred, eventually, openSession, type TestApp } from '../support/index.js';
@@ -9,6 +10,9 @@ const RECORD = `
   create function record() returns trigger language plpgsql as
     $$ begin insert into public.inserted values (new.id, new.status); return null; end $$;
   create trigger record after insert on pgqueue.job for each row execute function record()`;
+
+// Of TypeORM's pool.
+const POOL_SIZE = 10;
 
 // Rings of the bell would let it look.
 const options = { worker: { pollInterval: 60_000 } };
@@ -81,9 +85,9 @@ describe('a job that is enqueued where a worker has nothing to do', () => {
     const { id } = await app.queue.enqueue('work', undefined, { maxAttempts: 1 });
     expect(
       await ground.database.query(
-        `select status, attempt, max_attempts, on_failure, job_ids::text[] from pgqueue.job join pgqueue.claim using (claim_id)`,
+        `select status, attempt, max_attempts, on_failure, company, job_ids::text[] from pgqueue.job join pgqueue.claim using (claim_id)`,
       ),
-    ).toEqual([{ status: 'picked', attempt: 1, max_attempts: 1, on_failure: 'hold', job_ids: [id] }]);
+    ).toEqual([{ status: 'picked', attempt: 1, max_attempts: 1, on_failure: 'hold', company: true, job_ids: [id] }]);
     reject(new Error('no'));
     await ended(id);
     expect(await ground.database.query('select status from pgqueue.job')).toEqual([{ status: 'failed' }]);
@@ -170,6 +174,44 @@ describe('a job that is enqueued where a worker has nothing to do', () => {
     await untilResting();
   });
 
+  it('is queued while the worker has not rested for as long as its last job took, so that others can help', async () => {
+    handle = () => pause(500);
+    const { id: first } = await app.queue.enqueue('work');
+    expect(await insertedAs(first)).toBe('picked');
+    await ended(first);
+    const { id } = await app.queue.enqueue('quick');
+    expect(await insertedAs(id)).toBe('queued');
+    await untilResting();
+  });
+
+  it('is queued where a trigger may change it', async () => {
+    await ground.database.query(`
+      create function change() returns trigger language plpgsql as
+        $$ begin new.entrypoint := 'quick'; return new; end $$;
+      create trigger change before insert on pgqueue.job for each row execute function change()`);
+    const call = deferred<Job>();
+    quick = call.resolve;
+    const { id } = await app.queue.enqueue('work');
+    expect(await insertedAs(id)).toBe('queued');
+    expect(await call.promise).toMatchObject({ id, entrypoint: 'quick' });
+    await ended(id);
+  });
+
+  it('is given back when its statement could not be sent before the worker had ended', async () => {
+    const held = Array.from({ length: POOL_SIZE }, () => app.dataSource.createQueryRunner());
+    await Promise.all(held.map((each) => each.connect()));
+    const enqueued = app.queue.enqueue('work', undefined, { maxAttempts: 1 });
+    await nextTurn(); // it waits for a connection
+    await app.app.get(PgQueueWorker).stop();
+    await Promise.all(held.map((each) => each.release()));
+    const { id } = await enqueued;
+    expect(await insertedAs(id)).toBe('picked');
+    expect(await ground.database.query('select id, status, attempt, losses from pgqueue.job')).toEqual([
+      { id, status: 'queued', attempt: 0, losses: 0 },
+    ]);
+    expect(await ground.database.query('select from pgqueue.claim')).toEqual([]);
+  });
+
   it('is given back when the worker is stopped before the database has answered', async () => {
     const session = await openSession(ground.database);
     await session.begin();
@@ -186,6 +228,7 @@ describe('a job that is enqueued where a worker has nothing to do', () => {
     expect(await ground.database.query('select id, status, attempt from pgqueue.job')).toEqual([
       { id, status: 'queued', attempt: 0 },
     ]);
+    expect(await ground.database.query('select from pgqueue.claim')).toEqual([]);
     await session.end();
   });
 });
