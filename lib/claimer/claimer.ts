@@ -74,7 +74,6 @@ export class Claimer {
     this.stopped.abort();
     this.intake.close();
     await this.loop;
-    await this.intake.settled();
   }
 
   /** Has a job inserted as claimed where it starts at once: this worker knows that nothing is due, and runs nothing. */

@@ -131,8 +131,8 @@ const hasRules = ({ job }: Names) => `
         where oid = ${quoteLiteral(job)}::pg_catalog.regclass and (relrowsecurity or relhastriggers and exists (
           select from pg_catalog.pg_trigger where tgrelid = class.oid and not tgisinternal and tgtype & 2 = 2))`;
 
-// If its entrypoint is paused, or the table has such rules, enqueue_plain is asked, and the job is not claimed.
 const NOW = 'statement_timestamp()';
+// If its entrypoint is paused, or the table has such rules, enqueue_plain is asked, and the job is not claimed.
 export const insertClaimedSql = statement(
   (names) => `
     with inserted as (

@@ -202,7 +202,9 @@ describe('a job that is enqueued where a worker has nothing to do', () => {
     await Promise.all(held.map((each) => each.connect()));
     const enqueued = app.queue.enqueue('work', undefined, { maxAttempts: 1 });
     await nextTurn(); // it waits for a connection
+    const stopsAt = performance.now();
     await app.app.get(PgQueueWorker).stop();
+    expect(performance.now() - stopsAt).toBeLessThan(900); // it does not wait for them
     await Promise.all(held.map((each) => each.release()));
     const { id } = await enqueued;
     expect(await insertedAs(id)).toBe('picked');
