@@ -1,17 +1,12 @@
 import { eventually, startFleet, startWorker } from '../support/index.js';
-import { useGround } from './support/index.js';
+import { RECORD_INSERTS, useGround } from './support/index.js';
 
 const WORKERS = 3;
 const KILLS = 12;
 const JOBS = 1_500;
 
-// As a trigger sees them; the database refuses a second end of a job.
-const RECORD = `
-  create table inserted (id bigint, status text);
-  create function record() returns trigger language plpgsql as
-    $$ begin insert into public.inserted values (new.id, new.status); return null; end $$;
-  create trigger record after insert on pgqueue.job for each row execute function record();
-  create unique index one_end on pgqueue.job_log (job_id) where status in ('successful', 'failed')`;
+// The database refuses a second end of a job.
+const ONE_END = `create unique index one_end on pgqueue.job_log (job_id) where status in ('successful', 'failed')`;
 
 describe('processes that run what they enqueue, and are killed all along,', () => {
   const ground = useGround();
@@ -28,7 +23,8 @@ describe('processes that run what they enqueue, and are killed all along,', () =
   };
 
   it('lose none of their jobs, and end each of them once', async () => {
-    await ground.database.query(RECORD);
+    await ground.database.query(RECORD_INSERTS);
+    await ground.database.query(ONE_END);
     const fleet = startFleet(ground.database, WORKERS, 'nest/fixtures/own-jobs-worker.ts', { NODE_ENV: 'production' });
     for (let kills = 1; kills <= KILLS; kills++) {
       const goal = (kills * JOBS) / KILLS;

@@ -3,19 +3,16 @@ import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promi
 import { Injectable } from '@nestjs/common';
 import { Entrypoint, PgQueueAdmin, PgQueueWorker, type EnqueueOptions, type Job } from 'nestjs-pgqueue';
 import { deferred, eventually, openSession, type TestApp } from '../support/index.js';
-import { useGround } from './support/index.js';
+import { RECORD_INSERTS, useGround } from './support/index.js';
 
-const RECORD = `
-  create table inserted (id bigint, status text);
-  create function record() returns trigger language plpgsql as
-    $$ begin insert into public.inserted values (new.id, new.status); return null; end $$;
-  create trigger record after insert on pgqueue.job for each row execute function record()`;
+const BLOCKED = `
+  select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
 
 // Of TypeORM's pool.
 const POOL_SIZE = 10;
 
-// Rings of the bell would let it look.
-const options = { worker: { pollInterval: 60_000 } };
+// It looks when it is told to, and beats once a second.
+const options = { worker: { pollInterval: 60_000, heartbeatTimeout: 4_000 } };
 
 describe('a job that is enqueued where a worker has nothing to do', () => {
   const ground = useGround();
@@ -39,7 +36,7 @@ describe('a job that is enqueued where a worker has nothing to do', () => {
   beforeEach(async () => {
     handle = () => undefined;
     quick = () => undefined;
-    await ground.database.query(RECORD);
+    await ground.database.query(RECORD_INSERTS);
     app = await ground.start({ providers: [Handlers] }, options);
     await untilResting();
   });
@@ -88,6 +85,9 @@ describe('a job that is enqueued where a worker has nothing to do', () => {
         `select status, attempt, max_attempts, on_failure, company, job_ids::text[] from pgqueue.job join pgqueue.claim using (claim_id)`,
       ),
     ).toEqual([{ status: 'picked', attempt: 1, max_attempts: 1, on_failure: 'hold', company: true, job_ids: [id] }]);
+    const lastBeat = () => ground.database.query('select heartbeat_at from pgqueue.claim');
+    const inserted = await lastBeat();
+    await eventually(async () => expect(await lastBeat()).not.toEqual(inserted));
     reject(new Error('no'));
     await ended(id);
     expect(await ground.database.query('select status from pgqueue.job')).toEqual([{ status: 'failed' }]);
@@ -219,9 +219,7 @@ describe('a job that is enqueued where a worker has nothing to do', () => {
     await session.begin();
     await session.db.query('lock table pgqueue.job in share mode');
     const enqueued = app.queue.enqueue('work');
-    await eventually(async () =>
-      expect(await ground.database.query(`select from pg_locks where not granted`)).not.toEqual([]),
-    );
+    await eventually(async () => expect(await ground.database.query(BLOCKED)).toHaveLength(1));
     const stopped = app.app.get(PgQueueWorker).stop();
     await session.commit();
     const { id } = await enqueued;
