@@ -1,4 +1,3 @@
-import type { ClaimedJob } from '../domain/job.js';
 import { claimAlone, claimBehind, claimJobs, type ClaimRequest, type Place, type Won } from '../sql/claim.js';
 import type { Database } from '../sql/database.js';
 import type { HandOver } from '../sql/insert-claimed.js';
@@ -7,11 +6,11 @@ import { Backoff } from '../waiting/backoff.js';
 import type { Bell } from '../waiting/bell.js';
 import type { ClaimBook } from './claim-book.js';
 import type { Dispatcher } from './dispatcher.js';
-import { Frontier } from './frontier.js';
+import type { Frontier } from './frontier.js';
 import { Intake } from './intake.js';
 import { Isolation } from './isolation.js';
 import { Lookout, type LookoutListener } from './lookout.js';
-import { Pace } from './pace.js';
+import type { Pace } from './pace.js';
 import { reportError } from './report-error.js';
 import { within } from '../waiting/within.js';
 import type { WorkerContext } from './worker-context.js';
@@ -30,12 +29,13 @@ export class Claimer {
   private readonly stopped = new AbortController();
   private readonly failing = new Backoff();
   private readonly crowded = new Backoff(CROWDED_FIRST, CROWDED_LONGEST);
-  private readonly pace = new Pace();
+  private readonly pace: Pace;
+  private readonly frontier: Frontier;
+  private round = 0;
   /** The last claim has seen the last job that was due. */
   private isDry = false;
   /** It waits until there may be something to claim. */
   private isResting = false;
-  private readonly frontier = new Frontier();
   private readonly isolation: Isolation;
   private readonly intake: Intake;
   readonly lookout: Lookout;
@@ -49,6 +49,7 @@ export class Claimer {
     private readonly wakeUp: Bell,
     onLook: LookoutListener['onLook'],
   ) {
+    ({ pace: this.pace, frontier: this.frontier } = context.team.courseOf(context.handlers.keys()));
     this.isolation = new Isolation(context.options.heartbeatTimeout);
     this.intake = new Intake(context, book, dispatcher);
     this.lookout = new Lookout(context, this.isolation, {
@@ -126,22 +127,29 @@ export class Claimer {
       this.isDry = false;
       this.frontier.hurry();
     }
-    if (this.frontier.rest === 0) this.lookAtHead();
+    if (this.frontier.rest === 0) this.frontier.forget();
+    this.followRound();
     if (this.lookout.isDue && (await this.lookout.look())) this.isDry = false;
     if (this.isolation.standstill(performance.now()) > 0) return this.claimAlone(signal);
     if (this.isDry) return this.turnToSuspects();
-    // Outcomes may have piled up while it looked.
-    const limit = this.dispatcher.wanted;
-    if (limit === 0) return 'again';
-    const place = this.frontier.behind;
-    return place === undefined ? this.claimMostUrgent(limit, signal) : this.claimBehind(limit, place);
+    const turn = await this.context.team.claims.take(() => this.claimInTurn(signal));
+    return turn === 'locked-out' ? this.makeWay(signal) : turn;
   }
 
-  private async claimMostUrgent(limit: number, signal: AbortSignal): Promise<Turn> {
+  private async claimInTurn(signal: AbortSignal): Promise<Turn | 'locked-out'> {
+    // Outcomes may have piled up meanwhile, or suspects been seen.
+    const limit = this.dispatcher.wanted;
+    if (limit === 0 || signal.aborted || this.isolation.standstill(performance.now()) > 0) return 'again';
+    const place = this.frontier.behind;
+    return place === undefined ? this.claimMostUrgent(limit) : this.claimBehind(limit, place);
+  }
+
+  private async claimMostUrgent(limit: number): Promise<Turn | 'locked-out'> {
     const { jobs, crowded, took } = await this.claim(limit, claimJobs);
     if (crowded) {
       if (jobs.length > 0) this.frontier.begin(jobs, took);
-      return this.makeWay(jobs, limit, signal);
+      this.pace.crowded(limit);
+      return jobs.length > 0 ? 'again' : 'locked-out';
     }
     if (jobs.length > 0) this.crowded.reset();
     if (jobs.length === limit) {
@@ -169,9 +177,16 @@ export class Claimer {
 
   /** Returns whether that was put off. */
   private lookAtHead(): boolean {
-    const wasPutOff = this.frontier.forget();
-    if (wasPutOff) this.isDry = false;
-    return wasPutOff;
+    this.frontier.forget();
+    return this.followRound();
+  }
+
+  /** Whoever of the team looks at the head, this worker has not yet. */
+  private followRound(): boolean {
+    const isNew = this.round !== this.frontier.round;
+    this.round = this.frontier.round;
+    if (isNew) this.isDry = false;
+    return isNew;
   }
 
   private turnToSuspects(): Turn {
@@ -197,7 +212,10 @@ export class Claimer {
 
   private async startSuspect(signal: AbortSignal): Promise<'again'> {
     const { jobs, crowded } = await this.claim(1, claimAlone);
-    if (crowded) return this.makeWay(jobs, 1, signal);
+    if (crowded) {
+      this.pace.crowded(1);
+      return this.makeWay(signal);
+    }
     const [job] = jobs;
     if (job !== undefined) this.isolation.started(job.losses, performance.now());
     else if (this.dispatcher.isIdle) this.isolation.see(false, performance.now());
@@ -211,9 +229,9 @@ export class Claimer {
     await this.waitForSlot(this.isolation.standstill(performance.now()), signal);
   }
 
-  private async makeWay(won: readonly ClaimedJob[], limit: number, signal: AbortSignal): Promise<'again'> {
-    this.pace.crowded(limit);
-    if (won.length === 0) await this.wakeUp.wait(this.crowded.next(), signal);
+  /** Rivals hold all that it looked at. */
+  private async makeWay(signal: AbortSignal): Promise<'again'> {
+    await this.wakeUp.wait(this.crowded.next(), signal);
     return 'again';
   }
 

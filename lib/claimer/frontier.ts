@@ -27,6 +27,8 @@ export class Frontier {
   private until = 0;
   /** How many ids behind its last job a claim leaves to rivals, so that each walks in a lane of its own. */
   private stride = 0;
+  /** Is another one when there was a full batch at the head, or the place is given up: who saw nothing behind it looks again. */
+  round = 0;
 
   /** Where to go on; `undefined` is the head of the queue. */
   get behind(): Place | undefined {
@@ -40,6 +42,7 @@ export class Frontier {
 
   /** A claim from the head of the queue has won a full batch, in so many milliseconds of the server. */
   begin(jobs: readonly ClaimedJob[], took: number): void {
+    this.round++;
     this.begunAt = performance.now();
     this.took = took;
     this.until = this.begunAt + Math.max(SHORTEST, Math.min(took * REST, LONGEST));
@@ -88,6 +91,7 @@ export class Frontier {
   forget(): boolean {
     const hadPlace = this.place !== undefined;
     this.place = undefined;
+    if (hadPlace) this.round++;
     return hadPlace;
   }
 }

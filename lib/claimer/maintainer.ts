@@ -9,15 +9,15 @@ const INTERVAL = 60_000;
 /** Give or take half, so that workers which started together don't meet. */
 const JITTER = 0.5;
 
-/** 64 MB of the log, and so the cost of a round, however large it is. */
+/** 64 MB of the log a minute and process, and so the cost of a round, however large it is. */
 const STRETCHES = 8;
 
 // The log may be kept for longer, and so are they then.
 const STATISTICS_AGE = 30 * 86_400_000;
 
 /**
- * Folds the statistics and deletes what is too old, there and in the log, about once a minute until it is stopped. All workers do so
- * beside each other, and skip what another one has locked.
+ * Folds the statistics and deletes what is too old, there and in the log, about once a minute until it is stopped, and the
+ * workers of a team in turn. All do so beside each other, and skip what another one has locked.
  */
 export class Maintainer {
   private readonly stopped = new AbortController();
@@ -55,10 +55,11 @@ export class Maintainer {
 
   private async run(): Promise<void> {
     const { signal } = this.stopped;
-    await pause(this.interval * Math.random(), signal);
+    const { team } = this.context;
+    await pause(this.interval * team.size * Math.random(), signal);
     while (!signal.aborted) {
       await this.maintain();
-      await pause(this.interval * (1 + JITTER * (2 * Math.random() - 1)), signal);
+      await pause(this.interval * team.size * (1 + JITTER * (2 * Math.random() - 1)), signal);
     }
   }
 

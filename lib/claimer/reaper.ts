@@ -22,6 +22,8 @@ export class Reaper {
   constructor(
     private readonly context: WorkerContext,
     private readonly abandoned: AbortSignal,
+    /** Whether there will be other settles. */
+    private readonly isBusy: () => boolean = () => false,
   ) {}
 
   /** Claims whose jobs are all settled, and that is committed. */
@@ -65,7 +67,7 @@ export class Reaper {
     do {
       this.hasMore = false;
       await this.hurry.wait(FIRST_PAUSE, this.abandoned);
-    } while (!this.hurry.take() && this.hasMore && performance.now() < longest);
+    } while (!this.hurry.take() && (this.hasMore || this.isBusy()) && performance.now() < longest);
   }
 
   private async reap(claimIds: readonly string[]): Promise<void> {

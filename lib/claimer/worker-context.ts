@@ -2,12 +2,14 @@ import type { Job } from '../domain/job.js';
 import type { ResolvedWorkerOptions, Retention, RunPolicy } from '../options.js';
 import type { Database } from '../sql/database.js';
 import type { Names } from '../sql/names.js';
+import type { Team } from './team.js';
 import type { WorkerObserver } from './worker-event.js';
 
 /** What all parts of one worker share. */
 export interface WorkerContext {
   readonly db: Database;
   readonly names: Names;
+  readonly team: Team;
   readonly options: ResolvedWorkerOptions & { readonly notify: boolean; readonly retention: Retention };
   readonly handlers: ReadonlyMap<string, Handler>;
   /** A label for people: which process this is. No two workers share one, so it also tells what a dead one had. */

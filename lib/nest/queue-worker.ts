@@ -8,12 +8,11 @@ import type { WorkerObserver } from '../claimer/worker-event.js';
 import { Worker } from '../claimer/worker.js';
 import { QueueClosedError, WorkerDisabledError } from '../domain/errors.js';
 import type { ResolvedOptions } from '../options.js';
-import { openPool } from '../sql/connections.js';
-import { type Database, ownDatabase } from '../sql/database.js';
 import type { HandOver } from '../sql/insert-claimed.js';
 import { listenThrough } from '../sql/listen.js';
 import type { Names } from '../sql/names.js';
 import type { DrainedJob, PgQueueWorker } from './pg-queue-worker.js';
+import { joinTeam, type Membership } from './teams.js';
 import { logEvents } from './worker-logger.js';
 
 export interface QueueWorkerContext {
@@ -25,8 +24,6 @@ export interface QueueWorkerContext {
   readonly handlers: () => readonly Handler[];
 }
 
-// One each for what runs at the same time: claiming, settling, beating, maintenance. None can wait for another.
-const CONNECTIONS = 4;
 // All is written by then, or can't be.
 const END_GRACE = 500;
 
@@ -35,7 +32,7 @@ interface Running {
   stop(): Promise<void>;
 }
 
-/** Each start and each drain is a `Worker` of its own, with connections of its own. */
+/** Each start and each drain is a `Worker` of its own. */
 export class QueueWorker implements PgQueueWorker {
   private readonly drains = new Set<Running>();
   private running: Running | undefined;
@@ -112,21 +109,26 @@ export class QueueWorker implements PgQueueWorker {
   }
 
   private open(observe: WorkerObserver): Running {
-    const { dataSource, options } = this.context;
+    const { dataSource, names, options } = this.context;
     const handlers = this.context.handlers();
-    const { pool, end } = openPool(dataSource, CONNECTIONS);
-    const db = ownDatabase(pool);
-    const worker = new Worker(this.contextFor(db, handlers, observe), listenThrough(dataSource, options.listenUrl));
+    const membership = joinTeam(dataSource, names.schema);
+    const context = this.contextFor(membership, handlers, observe);
+    const worker = new Worker(context, listenThrough(dataSource, options.listenUrl));
     let stopped: Promise<void> | undefined;
-    return { worker, stop: () => (stopped ??= worker.stop().then(() => end(END_GRACE))) };
+    return { worker, stop: () => (stopped ??= worker.stop().then(() => membership.leave(END_GRACE))) };
   }
 
-  private contextFor(db: Database, handlers: readonly Handler[], observe: WorkerObserver): WorkerContext {
+  private contextFor(
+    { db, team }: Membership,
+    handlers: readonly Handler[],
+    observe: WorkerObserver,
+  ): WorkerContext {
     const { options, names, queue } = this.context;
     if (options.worker === false) throw new WorkerDisabledError(queue);
     return {
       db,
       names,
+      team,
       options: { ...options.worker, notify: options.notify, retention: options.retention },
       handlers: new Map(handlers.map((handler) => [handler.entrypoint, handler])),
       label: `${randomBytes(3).toString('hex')}@${hostname()}:${process.pid}`,

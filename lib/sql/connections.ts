@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Client, ClientConfig, Pool, PoolConfig } from 'pg';
 import type { DataSource } from 'typeorm';
 
@@ -25,6 +26,8 @@ const QUERY_TIMEOUT = 30_000;
 
 export interface OwnPool {
   readonly pool: Pool;
+  /** Whether one for this DataSource would have the same connections. */
+  readonly fits: (dataSource: DataSource) => boolean;
   /** Closes its connections; those that are still busy after `grace` milliseconds are cut off. */
   readonly end: (grace: number) => Promise<void>;
 }
@@ -33,7 +36,8 @@ export interface OwnPool {
 export function openPool(dataSource: DataSource, max: number): OwnPool {
   const { Pool, Client } = driverOf(dataSource).postgres;
   const open = new Map<Client, Promise<void>>();
-  const settings = { ...settingsOf(dataSource), query_timeout: QUERY_TIMEOUT, min: 0, max };
+  const settingsFor = (each: DataSource) => ({ ...settingsOf(each), query_timeout: QUERY_TIMEOUT, min: 0, max });
+  const settings = settingsFor(dataSource);
   const pool = new Pool({ ...settings, Client: registering(Client, open) });
   pool.on('error', () => undefined); // an idle connection that breaks is replaced at the next query
   const end = async (grace: number) => {
@@ -42,7 +46,9 @@ export function openPool(dataSource: DataSource, max: number): OwnPool {
     await Promise.all(open.values());
     clearTimeout(cut);
   };
-  return { pool, end };
+  const fits = (other: DataSource) =>
+    driverOf(other).postgres.Pool === Pool && isDeepStrictEqual(settingsFor(other), settings);
+  return { pool, fits, end };
 }
 
 // A pool doesn't know those that are still connecting, and forgets those to which it says goodbye. Each of them, where the

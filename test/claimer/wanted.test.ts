@@ -2,6 +2,7 @@ import { ClaimBook } from '../../lib/claimer/claim-book.js';
 import { Claimer } from '../../lib/claimer/claimer.js';
 import { Dispatcher } from '../../lib/claimer/dispatcher.js';
 import { Settler } from '../../lib/claimer/settler.js';
+import { Team } from '../../lib/claimer/team.js';
 import type { WorkerContext } from '../../lib/claimer/worker-context.js';
 import type { WorkerEvent } from '../../lib/claimer/worker-event.js';
 import { resolveOptions } from '../../lib/options.js';
@@ -45,6 +46,7 @@ describe('a claimer', () => {
     const context: WorkerContext = {
       db,
       names,
+      team: new Team(),
       options: { ...worker, notify, retention },
       handlers: new Map([['work', { entrypoint: 'work', ...defaults, run: () => ran.resolve() }]]),
       label: 'test',

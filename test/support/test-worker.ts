@@ -1,5 +1,6 @@
 import { DataSource } from 'typeorm';
 import type { Handler } from '../../lib/claimer/worker-context.js';
+import { Team } from '../../lib/claimer/team.js';
 import type { WorkerEvent, WorkerObserver } from '../../lib/claimer/worker-event.js';
 import { Worker } from '../../lib/claimer/worker.js';
 import { resolveOptions, type PgQueueOptions, type WorkerOptions } from '../../lib/options.js';
@@ -32,6 +33,8 @@ export interface TestWorkerOptions
   observe?: WorkerObserver;
   /** Stands between the worker and its connection that listens. */
   listen?: (listen: Listen) => Listen;
+  /** Of which it is, else it is a rival of all others. */
+  team?: Team;
   /** Called when the application is connected and the worker is about to be. */
   beforeStart?: () => unknown;
 }
@@ -52,17 +55,20 @@ export async function startWorker(
     observe,
     listen = same,
     beforeStart,
+    team = new Team(),
     ...worker
   } = given;
   const options = resolveOptions({ notify, listenUrl, defaults, schema, retention, worker });
   const dataSource = await new DataSource({ type: 'postgres', url }).initialize();
   await beforeStart?.();
   const { pool, end } = openPool(dataSource, 4);
+  team.size++;
   const log = eventLog(observe);
   const counter = { count: 0 };
   const context = {
     db: counted(ownDatabase(pool), counter),
     names: createNames(options.schema),
+    team,
     options: {
       ...(options.worker as Exclude<typeof options.worker, false>),
       notify: options.notify,
@@ -81,6 +87,7 @@ export async function startWorker(
   started.start();
   const stop = async () => {
     await started.stop();
+    team.size--;
     await end(500);
     await dataSource.destroy();
   };
