@@ -12,6 +12,8 @@ const GROWTH_WARM_UP = 1_000;
 const LATENCY_WARM_UP = 3;
 /** Before the rate of a worker that lives on is measured. */
 const BUSY_FOR = 1_000;
+/** Of all processes together: so that V8 has compiled what runs in each of them. */
+const FLEET_WARM_UP = 100_000;
 const CALLERS = 10;
 const SLOW: readonly ContestantName[] = ['graphilePlain', 'bullmqPostgres'];
 const NAMES = Object.keys(CONTESTANTS) as ContestantName[];
@@ -126,7 +128,7 @@ function contention({ growthRounds, contention }: Sizes): Group {
   const fleet = (processes: number, claimers: number): RunSpec => ({
     scenario: 'contention',
     contestant: CONTESTANTS.pgqueue,
-    parameters: { jobs: contention, warmUp: WARM_UP, processes, claimers },
+    parameters: { jobs: contention, warmUp: FLEET_WARM_UP, processes, claimers },
   });
   const runs = { one: fleet(1, 1), two: fleet(2, 2), thirtyTwo: fleet(8, 32) };
   const metrics: Metric[] = [RATE, { key: 'leastShare', title: 'least share', better: 'more' }];

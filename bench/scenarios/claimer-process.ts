@@ -29,9 +29,9 @@ export async function startClaimers(
   const tell = (type: Order['type']) => Promise.all(children.map((child) => ask(child, { type })));
   return {
     start: () => tell('start'),
-    /** Resolves with the jobs of each claimer since its start, so far. */
+    /** Resolves with the jobs of each claimer, so far. */
     count: async () => (await tell('count')).flat(),
-    /** Resolves with the jobs of each claimer since its start. */
+    /** Resolves with the jobs of each claimer. */
     stop: async () => (await tell('stop')).flat(),
     close: async () => {
       const exits = children.map((child) => once(child, 'exit'));
@@ -67,11 +67,10 @@ async function runClaimers({ system, options, url, claimers }: Setting): Promise
   const systems = await Promise.all(Array.from({ length: claimers }, () => createSystem(system, url, options)));
   // One after the other: peers' migrations may run here, too.
   for (const each of systems) await each.open();
-  let counts = systems.map(() => 0);
+  const counts = systems.map(() => 0);
   let stops: (() => Promise<unknown>)[] = [];
   const obey: Record<Order['type'], () => Promise<unknown>> = {
     start: async () => {
-      counts = systems.map(() => 0);
       stops = await Promise.all(
         systems.map((each, nth) => each.startWorker(() => (counts[nth] = (counts[nth] ?? 0) + 1))),
       );
