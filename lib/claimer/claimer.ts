@@ -1,16 +1,13 @@
-import { claimAlone, claimBehind, claimJobs, type ClaimRequest, type Place, type Won } from '../sql/claim.js';
-import type { Database } from '../sql/database.js';
+import { claimAlone } from '../sql/claim.js';
 import type { HandOver } from '../sql/insert-claimed.js';
-import type { Names } from '../sql/names.js';
 import { Backoff } from '../waiting/backoff.js';
 import type { Bell } from '../waiting/bell.js';
 import type { ClaimBook } from './claim-book.js';
+import type { Claim, Course, Found } from './course.js';
 import type { Dispatcher } from './dispatcher.js';
-import type { Frontier } from './frontier.js';
 import { Intake } from './intake.js';
 import { Isolation } from './isolation.js';
 import { Lookout, type LookoutListener } from './lookout.js';
-import type { Pace } from './pace.js';
 import { reportError } from './report-error.js';
 import { within } from '../waiting/within.js';
 import type { WorkerContext } from './worker-context.js';
@@ -18,8 +15,6 @@ import type { WorkerContext } from './worker-context.js';
 // Rivals commit within milliseconds.
 const CROWDED_FIRST = 4;
 const CROWDED_LONGEST = 500;
-
-type Claim<W extends Won> = (db: Database, names: Names, request: ClaimRequest) => Promise<W>;
 
 /** `short` and `nothing`: the last job that was due is claimed. */
 type Turn = 'again' | 'short' | 'nothing';
@@ -29,8 +24,8 @@ export class Claimer {
   private readonly stopped = new AbortController();
   private readonly failing = new Backoff();
   private readonly crowded = new Backoff(CROWDED_FIRST, CROWDED_LONGEST);
-  private readonly pace: Pace;
-  private readonly frontier: Frontier;
+  private readonly course: Course;
+  /** Of the course, when this worker last looked. */
   private round = 0;
   /** The last claim has seen the last job that was due. */
   private isDry = false;
@@ -49,7 +44,7 @@ export class Claimer {
     private readonly wakeUp: Bell,
     onLook: LookoutListener['onLook'],
   ) {
-    ({ pace: this.pace, frontier: this.frontier } = context.team.courseOf(context.handlers.keys()));
+    this.course = context.team.courseOf(context.handlers.keys());
     this.isolation = new Isolation(context.options.heartbeatTimeout);
     this.intake = new Intake(context, book, dispatcher);
     this.lookout = new Lookout(context, this.isolation, {
@@ -116,7 +111,7 @@ export class Claimer {
     // A slot that becomes free is no reason to claim again: the last claim has seen the last job that was due.
     if (turn === 'again') return;
     this.isResting = true;
-    await this.wakeUp.wait(Math.min(this.lookout.wait, this.frontier.rest), signal);
+    await this.wakeUp.wait(Math.min(this.lookout.wait, this.course.frontier.rest), signal);
     this.isResting = false;
   }
 
@@ -125,66 +120,39 @@ export class Claimer {
     if (this.dispatcher.wanted === 0) return this.waitForSlot(this.context.options.pollInterval, signal);
     if (this.wakeUp.take()) {
       this.isDry = false;
-      this.frontier.hurry();
+      this.course.frontier.hurry();
     }
-    if (this.frontier.rest === 0) this.frontier.forget();
+    if (this.course.frontier.rest === 0) this.course.frontier.forget();
     this.followRound();
     if (this.lookout.isDue && (await this.lookout.look())) this.isDry = false;
     if (this.isolation.standstill(performance.now()) > 0) return this.claimAlone(signal);
     if (this.isDry) return this.turnToSuspects();
-    const turn = await this.context.team.claims.take(() => this.claimInTurn(signal));
-    return turn === 'locked-out' ? this.makeWay(signal) : turn;
+    const found = await this.context.team.claims.take(() => this.claimInTurn(signal));
+    if (found === 'locked') return this.makeWay(signal);
+    this.crowded.reset();
+    if (found === 'more') return 'again';
+    this.isDry = true;
+    if (found === 'nothing') return this.turnToSuspects();
+    return found === 'short' ? 'short' : 'nothing';
   }
 
-  private async claimInTurn(signal: AbortSignal): Promise<Turn | 'locked-out'> {
+  private async claimInTurn(signal: AbortSignal): Promise<Found> {
     // Outcomes may have piled up meanwhile, or suspects been seen.
     const limit = this.dispatcher.wanted;
-    if (limit === 0 || signal.aborted || this.isolation.standstill(performance.now()) > 0) return 'again';
-    const place = this.frontier.behind;
-    return place === undefined ? this.claimMostUrgent(limit) : this.claimBehind(limit, place);
-  }
-
-  private async claimMostUrgent(limit: number): Promise<Turn | 'locked-out'> {
-    const { jobs, crowded, took } = await this.claim(limit, claimJobs);
-    if (crowded) {
-      if (jobs.length > 0) this.frontier.begin(jobs, took);
-      this.pace.crowded(limit);
-      return jobs.length > 0 ? 'again' : 'locked-out';
-    }
-    if (jobs.length > 0) this.crowded.reset();
-    if (jobs.length === limit) {
-      this.pace.won(jobs);
-      this.frontier.begin(jobs, took);
-      return 'again';
-    }
-    if (this.pace.cameShort()) return 'again';
-    this.crowded.reset();
-    this.isDry = true;
-    if (jobs.length > 0) return 'short';
-    return this.turnToSuspects();
-  }
-
-  private async claimBehind(limit: number, place: Place): Promise<Turn> {
-    const { jobs } = await this.claim(limit, (db, names, request) => claimBehind(db, names, request, place));
-    if (jobs.length === limit) {
-      this.frontier.advance(jobs);
-      return 'again';
-    }
-    if (this.frontier.cameShort()) return 'again';
-    this.isDry = true;
-    return jobs.length > 0 ? 'short' : 'nothing';
+    if (limit === 0 || signal.aborted || this.isolation.standstill(performance.now()) > 0) return 'more';
+    return this.course.claim(limit, this.claim);
   }
 
   /** Returns whether that was put off. */
   private lookAtHead(): boolean {
-    this.frontier.forget();
+    this.course.frontier.forget();
     return this.followRound();
   }
 
   /** Whoever of the team looks at the head, this worker has not yet. */
   private followRound(): boolean {
-    const isNew = this.round !== this.frontier.round;
-    this.round = this.frontier.round;
+    const isNew = this.round !== this.course.frontier.round;
+    this.round = this.course.frontier.round;
     if (isNew) this.isDry = false;
     return isNew;
   }
@@ -213,7 +181,7 @@ export class Claimer {
   private async startSuspect(signal: AbortSignal): Promise<'again'> {
     const { jobs, crowded } = await this.claim(1, claimAlone);
     if (crowded) {
-      this.pace.crowded(1);
+      this.course.pace.crowded(1);
       return this.makeWay(signal);
     }
     const [job] = jobs;
@@ -243,9 +211,9 @@ export class Claimer {
 
   private readonly report = (error: unknown) => void reportError(this.context, 'claim', error);
 
-  private claim<W extends Won>(limit: number, from: Claim<W>): Promise<W> {
+  private readonly claim: Claim = (limit, statement) => {
     const { db, names } = this.context;
-    const place = this.pace.place(limit);
-    return this.intake.claim(limit, (claimant) => from(db, names, { ...claimant, limit, ...place }));
-  }
+    const place = this.course.pace.place(limit);
+    return this.intake.claim(limit, (claimant) => statement(db, names, { ...claimant, limit, ...place }));
+  };
 }

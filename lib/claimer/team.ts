@@ -1,12 +1,5 @@
 import { Turns } from '../waiting/turns.js';
-import { Frontier } from './frontier.js';
-import { Pace } from './pace.js';
-
-/** How far the claims of workers with the same entrypoints have come, and how they look beside rivals. */
-export interface Course {
-  readonly frontier: Frontier;
-  readonly pace: Pace;
-}
+import { Course } from './course.js';
 
 /** The workers of one process that serve the same queue. They have one processor, so what they ask for at the same time takes longer. */
 export class Team {
@@ -18,7 +11,7 @@ export class Team {
 
   courseOf(entrypoints: Iterable<string>): Course {
     const key = JSON.stringify([...entrypoints].sort());
-    const course = this.courses.get(key) ?? { frontier: new Frontier(), pace: new Pace() };
+    const course = this.courses.get(key) ?? new Course();
     this.courses.set(key, course);
     return course;
   }

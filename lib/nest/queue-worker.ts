@@ -118,11 +118,7 @@ export class QueueWorker implements PgQueueWorker {
     return { worker, stop: () => (stopped ??= worker.stop().then(() => membership.leave(END_GRACE))) };
   }
 
-  private contextFor(
-    { db, team }: Membership,
-    handlers: readonly Handler[],
-    observe: WorkerObserver,
-  ): WorkerContext {
+  private contextFor({ db, team }: Membership, handlers: readonly Handler[], observe: WorkerObserver): WorkerContext {
     const { options, names, queue } = this.context;
     if (options.worker === false) throw new WorkerDisabledError(queue);
     return {

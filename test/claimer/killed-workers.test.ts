@@ -9,7 +9,10 @@ const SEED = Number(process.env['SEED'] ?? 20251129);
 // Whatever the workers do: the database refuses a second end of a job.
 const ONE_END = `create unique index one_end on pgqueue.job_log (job_id) where status in ('successful', 'failed')`;
 
-describe(`four workers that are killed again and again under load (SEED=${SEED})`, () => {
+describe.each([
+  ['four workers', '1'],
+  ['four teams of three workers', '3'],
+])(`%s that are killed again and again under load (SEED=${SEED})`, (_, team) => {
   let database: TestDatabase;
   let fleet: Fleet;
   let ids: string[];
@@ -17,7 +20,10 @@ describe(`four workers that are killed again and again under load (SEED=${SEED})
     database = await createTestDatabase();
     await database.query(ONE_END);
     ids = await onPool(database).add(...Array.from({ length: JOBS }, () => ({ maxAttempts: MAX_ATTEMPTS })));
-    fleet = startFleet(database, 4, 'claimer/fixtures/mortal-worker.ts', { CONCURRENCY: '10' });
+    fleet = startFleet(database, 4, 'claimer/fixtures/mortal-worker.ts', {
+      CONCURRENCY: String(12 / Number(team)),
+      TEAM: team,
+    });
     const dice = random(SEED);
     for (let kills = 1; kills <= KILLS; kills++) {
       await eventually(async () => (await count(`status = 'successful'`)) >= (kills * JOBS) / (2 * KILLS), {

@@ -22,7 +22,10 @@ describe('maintenance', () => {
   function maintainerOn(database: Database, retention: RetentionOptions = {}, events: WorkerEvent[] = []) {
     const options = { retention: resolveOptions({ retention }).retention };
     const observe = (event: WorkerEvent) => void events.push(event);
-    const maintainer = new Maintainer({ db: database, names, options, observe, team: { size: 1 } } as unknown as WorkerContext, OFTEN);
+    const maintainer = new Maintainer(
+      { db: database, names, options, observe, team: { size: 1 } } as unknown as WorkerContext,
+      OFTEN,
+    );
     running.add(maintainer);
     return maintainer;
   }

@@ -11,7 +11,7 @@ export interface Fleet {
 
 /**
  * Worker processes of one script, each started again whenever it is killed, as a supervisor does. Of a dead one the claims look
- * silent for long at once. The script names its worker `worker:<pid>`, and stops at SIGTERM.
+ * silent for long at once. The script names its worker `worker:<pid>`, further ones `worker:<pid>#<n>`, and stops at SIGTERM.
  */
 export function startFleet(database: TestDatabase, size: number, script: string, env: NodeJS.ProcessEnv): Fleet {
   const members: WorkerProcess[] = [];
@@ -24,9 +24,10 @@ export function startFleet(database: TestDatabase, size: number, script: string,
       if (isStopping) return;
       if (code !== null) throw new Error(`A worker has ended by itself, with code ${code}`);
       deaths++;
-      await database.query(`update pgqueue.claim set heartbeat_at = '-infinity' where worker = $1`, [
-        `worker:${member.pid}`,
-      ]);
+      await database.query(
+        `update pgqueue.claim set heartbeat_at = '-infinity' where split_part(worker, '#', 1) = $1`,
+        [`worker:${member.pid}`],
+      );
     }
   };
   const runs = Promise.all(Array.from({ length: size }, (_, index) => run(index)));

@@ -19,7 +19,7 @@ export interface Ground {
   /** TypeORM on the test's database, or on that of `url`. */
   typeOrm(given?: { name?: string; url?: string; until?: Promise<unknown> }): DynamicModule;
   /** A DataSource of the test's own. */
-  dataSource(url?: string): Promise<DataSource>;
+  dataSource(url?: string, options?: object): Promise<DataSource>;
   /** Starts an application of just these modules. */
   boot(metadata: ModuleMetadata, change?: (builder: TestingModuleBuilder) => void): Promise<TestingModule>;
   /** Starts an application of TypeORM, the queue, and what the test adds. */
@@ -89,7 +89,7 @@ export function useGround({ database = true } = {}): Ground {
         },
         dataSourceFactory: (options) => open(options!),
       }),
-    dataSource: (url = ground.url) => open({ type: 'postgres', url }),
+    dataSource: (url = ground.url, options = {}) => open({ type: 'postgres', url, ...options }),
     boot,
     start: async (metadata = {}, options = {}) => {
       const imports = [ground.typeOrm(), PgQueueModule.forRoot(options), ...(metadata.imports ?? [])];

@@ -1,0 +1,27 @@
+import { Turns } from '../../lib/waiting/turns.js';
+import { deferred } from '../support/index.js';
+
+describe('turns', () => {
+  it('let one work at a time, in the order in which they came, whatever becomes of those before', async () => {
+    const turns = new Turns();
+    const [first, second] = [deferred<string>(), deferred<string>()];
+    const begun: string[] = [];
+    const take = (name: string, work: () => Promise<string>) => turns.take(() => (begun.push(name), work()));
+    const results = [
+      take('first', () => first.promise),
+      take('second', () => second.promise),
+      take('third', () => Promise.resolve('3')),
+    ];
+    await turnOfTheLoop();
+    expect(begun).toEqual(['first']);
+    first.reject(new Error('lost'));
+    await expect(results[0]).rejects.toThrow('lost');
+    await turnOfTheLoop();
+    expect(begun).toEqual(['first', 'second']);
+    second.resolve('2');
+    expect(await Promise.all(results.slice(1))).toEqual(['2', '3']);
+    expect(begun).toEqual(['first', 'second', 'third']);
+  });
+});
+
+const turnOfTheLoop = () => new Promise((resolve) => setImmediate(resolve));

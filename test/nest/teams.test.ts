@@ -1,0 +1,92 @@
+import { Injectable } from '@nestjs/common';
+import { Entrypoint } from 'nestjs-pgqueue';
+import { joinTeam } from '../../lib/nest/teams.js';
+import { deferred, eventually } from '../support/index.js';
+import { useGround } from './support/index.js';
+
+const GRACE = 500;
+
+describe('workers of one process', () => {
+  const ground = useGround();
+  const connect = (options?: object) => ground.dataSource(ground.url, options);
+  const connections = async () =>
+    (
+      await ground.database.query(
+        `select from pg_stat_activity where datname = current_database() and application_name like '%nestjs-pgqueue'`,
+      )
+    ).length;
+
+  it('are a team where they serve the same queue by the same settings, until the last one leaves', async () => {
+    const members = [joinTeam(await connect(), 'pgqueue'), joinTeam(await connect(), 'pgqueue')] as const;
+    const [first, second] = members;
+    expect(second.team).toBe(first.team);
+    expect(first.team.size).toBe(2);
+    await first.db.query('select 1');
+    await second.db.query('select 1');
+    expect(await connections()).toBe(1);
+    await first.leave(GRACE);
+    expect(await second.db.query('select 1 as one')).toEqual([{ one: '1' }]);
+    await second.leave(GRACE);
+    expect(await connections()).toBe(0);
+    const next = joinTeam(await connect(), 'pgqueue');
+    expect(next.team).not.toBe(first.team);
+    await next.leave(GRACE);
+  });
+
+  it.each([
+    ['schemas', {}, 'other'],
+    ['names of the application', { applicationName: 'reports' }, 'pgqueue'],
+    ['settings of pg', { extra: { statement_timeout: 60_000 } }, 'pgqueue'],
+    ['ways to find the password', { password: () => 'postgres' }, 'pgqueue'],
+  ])('are none where they have other %s', async (_, options, schema) => {
+    const one = joinTeam(await connect(), 'pgqueue');
+    const other = joinTeam(await connect(options), schema);
+    expect(other.team).not.toBe(one.team);
+    await Promise.all([one.leave(GRACE), other.leave(GRACE)]);
+  });
+
+  it('are a team whatever the size of the pool of the application', async () => {
+    const one = joinTeam(await connect(), 'pgqueue');
+    const other = joinTeam(await connect({ poolSize: 3 }), 'pgqueue');
+    expect(other.team).toBe(one.team);
+    await Promise.all([one.leave(GRACE), other.leave(GRACE)]);
+  });
+
+  it('have a connection each for what each of them does beside claims and settles', async () => {
+    const members = [joinTeam(await connect(), 'pgqueue'), joinTeam(await connect(), 'pgqueue')];
+    const sleep = () => Promise.all(Array.from({ length: 4 }, () => members[0]?.db.query('select pg_sleep(1)')));
+    const asleep = sleep();
+    await eventually(async () => expect(await connections()).toBe(4));
+    const startedAt = performance.now();
+    await members[1]?.db.query('select 1');
+    await members[1]?.db.query('select 1');
+    expect(performance.now() - startedAt).toBeLessThan(800);
+    await asleep;
+    await Promise.all(members.map((each) => each.leave(GRACE)));
+  });
+
+  it('of two applications go on when one of them is closed', async () => {
+    const handled = [deferred(), deferred()];
+    const handlersOf = (nth: number) => {
+      @Injectable()
+      class Handlers {
+        @Entrypoint(`work${nth}`)
+        run() {
+          handled[nth]?.resolve();
+        }
+      }
+      return Handlers;
+    };
+    const [first, second] = await Promise.all([
+      ground.start({ providers: [handlersOf(0)] }),
+      ground.start({ providers: [handlersOf(1)] }),
+    ]);
+    await first.queue.enqueue('work0');
+    await handled[0]?.promise;
+    await first.close();
+    await second.queue.enqueue('work1');
+    await handled[1]?.promise;
+    await second.close();
+    expect(await connections()).toBe(0);
+  });
+});
