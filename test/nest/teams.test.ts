@@ -53,13 +53,13 @@ describe('workers of one process', () => {
   });
 
   it('have a connection each for what each of them does beside claims and settles', async () => {
-    const members = [joinTeam(await connect(), 'pgqueue'), joinTeam(await connect(), 'pgqueue')];
-    const sleep = () => Promise.all(Array.from({ length: 4 }, () => members[0]?.db.query('select pg_sleep(1)')));
-    const asleep = sleep();
+    const members = [joinTeam(await connect(), 'pgqueue'), joinTeam(await connect(), 'pgqueue')] as const;
+    const [{ db }, other] = members;
+    const asleep = Promise.all(Array.from({ length: 4 }, () => db.query('select pg_sleep(1)')));
     await eventually(async () => expect(await connections()).toBe(4));
     const startedAt = performance.now();
-    await members[1]?.db.query('select 1');
-    await members[1]?.db.query('select 1');
+    await other.db.query('select 1');
+    await other.db.query('select 1');
     expect(performance.now() - startedAt).toBeLessThan(800);
     await asleep;
     await Promise.all(members.map((each) => each.leave(GRACE)));
