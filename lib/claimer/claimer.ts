@@ -127,7 +127,8 @@ export class Claimer {
     if (this.lookout.isDue && (await this.lookout.look())) this.isDry = false;
     if (this.isolation.standstill(performance.now()) > 0) return this.claimAlone(signal);
     if (this.isDry) return this.turnToSuspects();
-    const found = await this.context.team.claims.take(() => this.claimInTurn(signal));
+    const found = await this.course.claims.take(() => this.claimInTurn(signal));
+    if (found === 'again') return found;
     if (found === 'locked') return this.makeWay(signal);
     this.crowded.reset();
     if (found === 'more') return 'again';
@@ -139,7 +140,7 @@ export class Claimer {
   private async claimInTurn(signal: AbortSignal): Promise<Found> {
     // Outcomes may have piled up meanwhile, or suspects been seen.
     const limit = this.dispatcher.wanted;
-    if (limit === 0 || signal.aborted || this.isolation.standstill(performance.now()) > 0) return 'more';
+    if (limit === 0 || signal.aborted || this.isolation.standstill(performance.now()) > 0) return 'again';
     return this.course.claim(limit, this.claim);
   }
 

@@ -3,6 +3,7 @@ import type { Database } from '../sql/database.js';
 import type { Names } from '../sql/names.js';
 import { Frontier } from './frontier.js';
 import { Pace } from './pace.js';
+import { Turns } from '../waiting/turns.js';
 
 /** Sends a statement that claims so many jobs, and takes in what it wins. */
 export type Claim = <W extends Won>(
@@ -10,11 +11,22 @@ export type Claim = <W extends Won>(
   statement: (db: Database, names: Names, request: ClaimRequest) => Promise<W>,
 ) => Promise<W>;
 
-/** What a claim has found: `short`, `nothing`, `nothing-behind` a place: the last job that was due is claimed; `locked`: rivals hold all. */
-export type Found = 'more' | 'short' | 'nothing' | 'nothing-behind' | 'locked';
+/**
+ * What a claim has found. `again`: it has not seen everything; `locked`: rivals hold all that it looked at; `short`, `nothing`,
+ * `nothing-behind` a place: the last job that was due is claimed.
+ */
+export type Found = 'more' | 'again' | 'locked' | 'short' | 'nothing' | 'nothing-behind';
 
-/** How far the claims of workers with the same entrypoints have come, and what they look at beside rivals. One claims at a time. */
+// A statement that waits for a lock, or on a dead connection, is none of the others' business.
+const LONGEST_TURN = 100;
+
+/**
+ * How far the claims of workers with the same entrypoints have come, and what they look at beside rivals. They claim in turn, and settle
+ * in turn: they share one event loop, so what they ask for at the same time comes no sooner.
+ */
 export class Course {
+  readonly claims = new Turns(LONGEST_TURN);
+  readonly settles = new Turns(LONGEST_TURN);
   readonly frontier = new Frontier();
   readonly pace = new Pace();
 
@@ -28,14 +40,14 @@ export class Course {
     if (crowded) {
       if (jobs.length > 0) this.frontier.begin(jobs, took);
       this.pace.crowded(limit);
-      return jobs.length > 0 ? 'more' : 'locked';
+      return jobs.length > 0 ? 'again' : 'locked';
     }
     if (jobs.length === limit) {
       this.pace.won(jobs);
       this.frontier.begin(jobs, took);
       return 'more';
     }
-    if (this.pace.cameShort()) return 'more';
+    if (this.pace.cameShort()) return jobs.length > 0 ? 'more' : 'again';
     return jobs.length > 0 ? 'short' : 'nothing';
   }
 
@@ -45,7 +57,7 @@ export class Course {
       this.frontier.advance(jobs);
       return 'more';
     }
-    if (this.frontier.cameShort()) return 'more';
+    if (this.frontier.cameShort()) return 'again';
     return jobs.length > 0 ? 'short' : 'nothing-behind';
   }
 }

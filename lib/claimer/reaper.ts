@@ -4,9 +4,9 @@ import { Bell } from '../waiting/bell.js';
 import { reportError } from './report-error.js';
 import type { WorkerContext } from './worker-context.js';
 
-// The next settle takes them along, if there is one soon after the last.
+// The next settle takes them along, if there is one by then.
+const WAIT = 1_000;
 const FIRST_PAUSE = 50;
-const LONGEST_WAIT = 1_000;
 const LONGEST_PAUSE = 100;
 // A beat holds the row for a moment. One that a user holds for longer is removed when it is stale.
 const TRIES = 10;
@@ -15,15 +15,11 @@ const TRIES = 10;
 export class Reaper {
   private readonly left = new Set<string>();
   private readonly hurry = new Bell();
-  /** Some were added since it waits. */
-  private hasMore = false;
   private running: Promise<void> | undefined;
 
   constructor(
     private readonly context: WorkerContext,
     private readonly abandoned: AbortSignal,
-    /** Whether there will be other settles. */
-    private readonly isBusy: () => boolean = () => false,
   ) {}
 
   /** Claims whose jobs are all settled, and that is committed. */
@@ -33,7 +29,6 @@ export class Reaper {
 
   add(claimIds: readonly string[]): void {
     for (const claimId of claimIds) this.left.add(claimId);
-    this.hasMore ||= claimIds.length > 0;
     if (this.left.size > 0) this.running ??= this.run();
   }
 
@@ -49,7 +44,8 @@ export class Reaper {
   }
 
   private async run(): Promise<void> {
-    await this.waitForSettles();
+    await this.hurry.wait(WAIT, this.abandoned);
+    this.hurry.take();
     const patience = new Backoff(FIRST_PAUSE, LONGEST_PAUSE);
     let asked: readonly string[] = [];
     for (let tries = 0; this.left.size > 0 && tries < TRIES && !this.abandoned.aborted; tries++) {
@@ -60,14 +56,6 @@ export class Reaper {
     if (this.abandoned.aborted) this.left.clear();
     else this.removed(asked);
     this.running = this.left.size > 0 ? this.run() : undefined; // those that came meanwhile
-  }
-
-  private async waitForSettles(): Promise<void> {
-    const longest = performance.now() + LONGEST_WAIT;
-    do {
-      this.hasMore = false;
-      await this.hurry.wait(FIRST_PAUSE, this.abandoned);
-    } while (!this.hurry.take() && (this.hasMore || this.isBusy()) && performance.now() < longest);
   }
 
   private async reap(claimIds: readonly string[]): Promise<void> {

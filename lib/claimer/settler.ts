@@ -47,7 +47,7 @@ export class Settler {
     private readonly book: ClaimBook,
     private readonly listener: SettlerListener,
   ) {
-    this.reaper = new Reaper(context, this.abandoned.signal, () => !book.isEmpty);
+    this.reaper = new Reaper(context, this.abandoned.signal);
   }
 
   add(settlement: Settlement): void {
@@ -139,10 +139,12 @@ export class Settler {
   }
 
   private async write(batch: readonly Settlement[]): Promise<readonly SettledJob[]> {
-    const { db, team } = this.context;
-    const { jobs, reaped, hasWaited } = await team.settles.take(() =>
-      this.settle(db, batch, { ended: this.reaper.ended, isQuick: performance.now() >= this.quickFrom }),
-    );
+    const { db, team, handlers } = this.context;
+    const { jobs, reaped, hasWaited } = await team
+      .courseOf(handlers.keys())
+      .settles.take(() =>
+        this.settle(db, batch, { ended: this.reaper.ended, isQuick: performance.now() >= this.quickFrom }),
+      );
     this.reaper.removed(reaped);
     if (hasWaited) this.quickFrom = performance.now() + LOCKED_MEMORY;
     return jobs;

@@ -2,54 +2,52 @@ import type { DataSource } from 'typeorm';
 import { Team } from '../claimer/team.js';
 import { openPool, type OwnPool } from '../sql/connections.js';
 import { type Database, ownDatabase } from '../sql/database.js';
+import { PoolShare } from '../sql/pool-share.js';
 
 export interface Membership {
   readonly team: Team;
-  /** The connections of the team. */
+  /** Through connections that the team shares. */
   readonly db: Database;
-  /** The last one closes them; those that are still busy after `grace` milliseconds are cut off. */
+  /** Its connections that are still busy after `grace` milliseconds are cut off. The last one to leave closes all of them. */
   leave(grace: number): Promise<void>;
 }
 
 interface Shared {
   readonly schema: string;
   readonly team: Team;
-  readonly pool: OwnPool;
-  readonly db: Database;
+  readonly own: OwnPool;
 }
 
-// For the claim and the settle that are under way,
-const CONNECTIONS = 2;
-// and for the beats and the maintenance of each. None can wait for another.
-const CONNECTIONS_OF_EACH = 2;
+// One each for what each worker does at the same time: claiming, settling, beating, maintenance. None can wait for another.
+const CONNECTIONS = 4;
 
 const teams = new Set<Shared>();
 
 /** Finds the workers of this process that serve the same queue through connections of the same kind, or is the first. */
 export function joinTeam(dataSource: DataSource, schema: string): Membership {
   const shared =
-    [...teams].find((each) => each.schema === schema && each.pool.fits(dataSource)) ?? found(dataSource, schema);
+    [...teams].find((each) => each.schema === schema && each.own.fits(dataSource)) ?? found(dataSource, schema);
+  const share = new PoolShare(shared.own.pool);
   count(shared, 1);
   return {
     team: shared.team,
-    db: shared.db,
+    db: ownDatabase(share),
     leave: async (grace) => {
       count(shared, -1);
-      if (shared.team.size > 0) return;
+      if (shared.team.size > 0) return share.end(grace);
       teams.delete(shared);
-      await shared.pool.end(grace);
+      await shared.own.end(grace);
     },
   };
 }
 
 function found(dataSource: DataSource, schema: string): Shared {
-  const pool = openPool(dataSource, CONNECTIONS);
-  const shared: Shared = { schema, team: new Team(), pool, db: ownDatabase(pool.pool) };
+  const shared = { schema, team: new Team(), own: openPool(dataSource, CONNECTIONS) };
   teams.add(shared);
   return shared;
 }
 
-function count({ team, pool }: Shared, change: 1 | -1): void {
+function count({ team, own }: Shared, change: 1 | -1): void {
   team.size += change;
-  pool.pool.options.max = CONNECTIONS + CONNECTIONS_OF_EACH * team.size;
+  own.pool.options.max = CONNECTIONS * Math.max(team.size, 1);
 }

@@ -46,10 +46,16 @@ export function openPool(dataSource: DataSource, max: number): OwnPool {
     await Promise.all(open.values());
     clearTimeout(cut);
   };
-  const fits = (other: DataSource) =>
-    driverOf(other).postgres.Pool === Pool && isDeepStrictEqual(settingsFor(other), settings);
+  const fits = (other: DataSource) => {
+    const others = settingsFor(other);
+    const isSame = isDeepStrictEqual(others, settings) && keyOf(others) === keyOf(settings);
+    return isSame && driverOf(other).postgres.Pool === Pool;
+  };
   return { pool, fits, end };
 }
+
+// pg hides it.
+const keyOf = ({ ssl }: PoolConfig) => (typeof ssl === 'object' ? ssl.key : undefined);
 
 // A pool doesn't know those that are still connecting, and forgets those to which it says goodbye. Each of them, where the
 // server doesn't answer, would keep the process alive for as long as its system is patient.

@@ -1,5 +1,6 @@
 import type { ClientBase, Pool } from 'pg';
 import type { EntityManager } from 'typeorm';
+import type { Connections } from './pool-share.js';
 import type { QueryLimits } from './query-limits.js';
 import { AS_TEXT, meet, mistrust, nameOf, openSession, type Session, timeoutOf } from './session.js';
 import { isAboutPreparation, isLockTimeout, sqlState } from './transient.js';
@@ -65,7 +66,7 @@ export function poolDatabase(pool: () => Pool): Database {
  * Where one connection has got no answer, the idle ones beside it won't either: they are replaced, or each of them would have to
  * be found out by itself.
  */
-export function ownDatabase(pool: Pool): Database {
+export function ownDatabase(pool: Connections): Database {
   const query: Database['query'] = async (text, values, limits) => {
     try {
       return await withClient(pool, async (client) => {
@@ -80,7 +81,7 @@ export function ownDatabase(pool: Pool): Database {
   return { query, transaction: (work) => withClient(pool, (client) => inTransaction(client, work)) };
 }
 
-async function discardIdle(pool: Pool): Promise<void> {
+async function discardIdle(pool: Connections): Promise<void> {
   // Whoever is idle is handed out at once.
   const idle = Array.from({ length: pool.ending ? 0 : pool.idleCount }, () => pool.connect());
   for (const each of await Promise.allSettled(idle)) if (each.status === 'fulfilled') each.value.release(true);
@@ -108,7 +109,7 @@ export function readCommittedDatabase(pool: () => Pool): Database {
 // The server must not keep a transaction, and the rows that it has locked, of a client that is gone without a word.
 const BEGIN = `begin isolation level read committed; set local idle_in_transaction_session_timeout = '10s'`;
 
-async function withClient<T>(pool: Pool, work: (client: ClientBase) => Promise<T>): Promise<T> {
+async function withClient<T>(pool: Connections, work: (client: ClientBase) => Promise<T>): Promise<T> {
   const client = await pool.connect();
   client.on('error', ignore);
   let isDoubtful = true;

@@ -52,17 +52,33 @@ describe('workers of one process', () => {
     await Promise.all([one.leave(GRACE), other.leave(GRACE)]);
   });
 
-  it('have a connection each for what each of them does beside claims and settles', async () => {
+  it('have four connections each', async () => {
     const members = [joinTeam(await connect(), 'pgqueue'), joinTeam(await connect(), 'pgqueue')] as const;
     const [{ db }, other] = members;
     const asleep = Promise.all(Array.from({ length: 4 }, () => db.query('select pg_sleep(1)')));
     await eventually(async () => expect(await connections()).toBe(4));
     const startedAt = performance.now();
-    await other.db.query('select 1');
-    await other.db.query('select 1');
+    await Promise.all(Array.from({ length: 4 }, () => other.db.query('select 1')));
     expect(performance.now() - startedAt).toBeLessThan(800);
+    expect(await connections()).toBe(8);
     await asleep;
     await Promise.all(members.map((each) => each.leave(GRACE)));
+  });
+
+  it('that leave take with them what gets no answer, and nothing of the others', async () => {
+    const members = [joinTeam(await connect(), 'pgqueue'), joinTeam(await connect(), 'pgqueue')] as const;
+    const [first, second] = members;
+    const unanswered = first.db.query('select pg_sleep(3)');
+    const long = second.db.query('select pg_sleep(1.5)');
+    await eventually(async () => expect(await connections()).toBe(2));
+    const startedAt = performance.now();
+    const left = first.leave(100);
+    await expect(unanswered).rejects.toThrow('Connection terminated');
+    await left;
+    expect(performance.now() - startedAt).toBeLessThan(1_000);
+    await expect(first.db.query('select 1')).rejects.toThrow('has ended');
+    expect(await long).toHaveLength(1);
+    await second.leave(GRACE);
   });
 
   it('of two applications go on when one of them is closed', async () => {
