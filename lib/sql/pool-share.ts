@@ -21,7 +21,7 @@ export class PoolShare implements Connections {
 
   connect = (async (): Promise<PoolClient> => {
     const client = await this.pool.connect();
-    const { release } = client; // each time another one
+    const release = client.release.bind(client); // each time another one
     const released = new Promise<void>((resolve) => {
       client.release = (destroy) => {
         this.busy.delete(client);
