@@ -4,6 +4,7 @@ import { CompleteJobLife } from './2-complete-job-life.js';
 import { EnqueueFunctions } from './3-enqueue-functions.js';
 import { Statistics } from './4-statistics.js';
 import { BulkEnqueue } from './5-bulk-enqueue.js';
+import { RoomForClaims } from './6-room-for-claims.js';
 
 /** All versions of the schema, in order. Append only: a released migration never changes. */
 export const MIGRATIONS: readonly (new (schema: string) => MigrationInterface)[] = [
@@ -12,4 +13,5 @@ export const MIGRATIONS: readonly (new (schema: string) => MigrationInterface)[]
   EnqueueFunctions,
   Statistics,
   BulkEnqueue,
+  RoomForClaims,
 ];

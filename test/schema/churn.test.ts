@@ -57,6 +57,24 @@ describe('tables whose rows soon die', () => {
     expect((await again('')).toSorted()).toEqual(own);
   });
 
+  it('have room in their primary key for what claims add, unless their owner has set that', async () => {
+    const Room = pgQueueMigrations()[5]!;
+    const options = async () =>
+      (
+        await database.query<{ o: unknown }>(
+          `select reloptions as o from pg_class where oid = 'pgqueue.job_pkey'::regclass`,
+        )
+      )[0]?.o;
+    expect(await options()).toEqual(['fillfactor=50']);
+    await new Room().down(runner);
+    expect(await options()).toBeNull();
+    await database.query('alter index pgqueue.job_pkey set (fillfactor = 70)');
+    await new Room().up(runner);
+    expect(await options()).toEqual(['fillfactor=70']);
+    await new Room().down(runner);
+    expect(await options()).toEqual(['fillfactor=70']);
+  });
+
   it.each([
     ['an unknown status', `status = 'done'`],
     ['a claim while it is queued', `claim_id = gen_random_uuid()`],
