@@ -16,8 +16,8 @@ const STRETCHES = 8;
 const STATISTICS_AGE = 30 * 86_400_000;
 
 /**
- * Folds the statistics and deletes what is too old, there and in the log, about once a minute until it is stopped, and the
- * workers of a team in turn. All do so beside each other, and skip what another one has locked.
+ * Folds the statistics and deletes what is too old, there and in the log, about once a minute until it is stopped; in a team of
+ * workers one of them does. All do so beside each other, and skip what another one has locked.
  */
 export class Maintainer {
   private readonly stopped = new AbortController();
@@ -26,7 +26,7 @@ export class Maintainer {
 
   constructor(
     private readonly context: WorkerContext,
-    /** Milliseconds between two rounds. */
+    /** Milliseconds between two rounds of its team. */
     private readonly interval: number = INTERVAL,
   ) {
     this.pruner = new LogPruner(context);

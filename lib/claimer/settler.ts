@@ -6,6 +6,7 @@ import { isSettledBy, settleJobs, type SettleContext, type SettledJob, type Sett
 import { isRefusal } from '../sql/transient.js';
 import { Backoff } from '../waiting/backoff.js';
 import { pause } from '../waiting/bell.js';
+import type { Turns } from '../waiting/turns.js';
 import type { ClaimBook } from './claim-book.js';
 import { Reaper } from './reaper.js';
 import { reportError } from './report-error.js';
@@ -41,6 +42,7 @@ export class Settler {
   private readonly patience = new Backoff(LOCKED_FIRST, LOCKED_LONGEST);
   private readonly abandoned = new AbortController();
   private readonly reaper: Reaper;
+  private readonly turns: Turns;
 
   constructor(
     private readonly context: WorkerContext,
@@ -48,6 +50,7 @@ export class Settler {
     private readonly listener: SettlerListener,
   ) {
     this.reaper = new Reaper(context, this.abandoned.signal);
+    this.turns = context.team.courseOf(context.handlers.keys()).settles;
   }
 
   add(settlement: Settlement): void {
@@ -139,12 +142,12 @@ export class Settler {
   }
 
   private async write(batch: readonly Settlement[]): Promise<readonly SettledJob[]> {
-    const { db, team, handlers } = this.context;
-    const { jobs, reaped, hasWaited } = await team
-      .courseOf(handlers.keys())
-      .settles.take(() =>
-        this.settle(db, batch, { ended: this.reaper.ended, isQuick: performance.now() >= this.quickFrom }),
-      );
+    const { jobs, reaped, hasWaited } = await this.turns.take(() =>
+      this.settle(this.context.db, batch, {
+        ended: this.reaper.ended,
+        isQuick: performance.now() >= this.quickFrom,
+      }),
+    );
     this.reaper.removed(reaped);
     if (hasWaited) this.quickFrom = performance.now() + LOCKED_MEMORY;
     return jobs;
