@@ -44,7 +44,7 @@ export const FULL: Sizes = {
   lease: 3_000,
 };
 
-/** In about seven minutes. */
+/** In about five minutes. */
 export const QUICK: Sizes = {
   rounds: 3,
   drain: 20_000,
