@@ -11,6 +11,25 @@ const SOON = 3_000;
 describe('workers of one team', () => {
   const ground = useWorkerGround();
 
+  it('claim one after the other, and settle one after the other, where they have the same entrypoints', async () => {
+    // What overlaps is refused the lock that the other one holds until its commit. Workers dissolve beside each other.
+    await ground.database.query(`
+      create table overlap (what text);
+      create function watch() returns trigger language plpgsql as $$ begin
+        if current_query() like '%stale as materialized%' then return null; end if;
+        if not pg_try_advisory_xact_lock(hashtext(tg_op)) then insert into public.overlap values (tg_op); end if;
+        perform pg_sleep(case tg_op when 'DELETE' then 0.05 else 0.01 end);
+        return null;
+      end $$;
+      create trigger watch before update or delete on ${names.job} for each statement execute function watch()`);
+    const team = new Team();
+    await ground.queue.add(...Array.from({ length: 120 }, () => ({})));
+    await Promise.all([1, 2, 3].map(() => ground.start({ work: () => pause(40) }, { team, concurrency: 3 })));
+    await eventually(async () => expect(await ground.database.query(`select from ${names.job}`)).toEqual([]));
+    // A turn ends after 100 ms, which may pass on a busy machine.
+    expect((await ground.database.query('select from overlap')).length).toBeLessThan(5);
+  });
+
   it('go on beside one whose claim gets no answer', async () => {
     const team = new Team();
     const holder = await holdUp();
