@@ -107,11 +107,11 @@ function growth(sizes: Sizes): Group {
   return { id: 'growth', title, metrics: [RATE], rounds: sizes.growthRounds, runs };
 }
 
-function pinned({ growthJobs, pinnedFor }: Sizes): Group {
+function pinned({ pinnedJobs, pinnedFor }: Sizes): Group {
   const run = (pinned: 0 | 1, busyFor: number): RunSpec => ({
     scenario: 'pinned',
     contestant: CONTESTANTS.pgqueue,
-    parameters: { jobs: growthJobs, pinned, busyFor, warmUp: GROWTH_WARM_UP },
+    parameters: { jobs: pinnedJobs, pinned, busyFor, warmUp: GROWTH_WARM_UP },
   });
   const runs = { small: run(0, BUSY_FOR), pinned: run(1, pinnedFor) };
   return { id: 'pinned', title: 'Growth under a pinned xmin', metrics: [RATE], rounds: 1, runs };

@@ -15,6 +15,8 @@ export interface Sizes {
   readonly growthSize: number;
   readonly running: number;
   readonly pinnedFor: number;
+  /** Some seconds of a worker, as it looks at the head of the queue beside now and then. */
+  readonly pinnedJobs: number;
   readonly contention: number;
   readonly strategyRounds: number;
   readonly strategyJobs: number;
@@ -37,6 +39,7 @@ export const FULL: Sizes = {
   growthSize: 1_000_000,
   running: 10_000,
   pinnedFor: 600_000,
+  pinnedJobs: 1_000_000,
   contention: 300_000,
   strategyRounds: 3,
   strategyJobs: 100_000,
@@ -59,6 +62,7 @@ export const QUICK: Sizes = {
   growthSize: 100_000,
   running: 2_000,
   pinnedFor: 5_000,
+  pinnedJobs: 100_000,
   contention: 300_000,
   strategyRounds: 1,
   strategyJobs: 16_000,

@@ -1,10 +1,12 @@
 import { claimAlone } from '../sql/claim.js';
+import { readHead } from '../sql/head.js';
 import type { HandOver } from '../sql/insert-claimed.js';
 import { Backoff } from '../waiting/backoff.js';
 import type { Bell } from '../waiting/bell.js';
 import type { ClaimBook } from './claim-book.js';
 import type { Claim, Course, Found } from './course.js';
 import type { Dispatcher } from './dispatcher.js';
+import { SEEN } from './frontier.js';
 import { Intake } from './intake.js';
 import { Isolation } from './isolation.js';
 import { Lookout, type LookoutListener } from './lookout.js';
@@ -122,7 +124,7 @@ export class Claimer {
       this.isDry = false;
       this.course.frontier.hurry();
     }
-    if (this.course.frontier.rest === 0) this.course.frontier.forget();
+    if (this.course.frontier.rest === 0) this.turnToHead();
     this.followRound();
     if (this.lookout.isDue && (await this.lookout.look())) this.isDry = false;
     if (this.isolation.standstill(performance.now()) > 0) return this.claimAlone(signal);
@@ -142,6 +144,15 @@ export class Claimer {
     const limit = this.dispatcher.wanted;
     if (limit === 0 || signal.aborted || this.isolation.standstill(performance.now()) > 0) return 'again';
     return this.course.claim(limit, this.claim);
+  }
+
+  /** The next claim is from there, unless that takes long: then it is looked at beside other claims. */
+  private turnToHead(): void {
+    const { frontier } = this.course;
+    if (!frontier.isSlow) return void frontier.forget();
+    const { db, names, handlers } = this.context;
+    const looked = frontier.look(() => readHead(db, names, [...handlers.keys()], SEEN));
+    void looked.then((mayWin) => mayWin && this.wakeUp.ring(), this.report);
   }
 
   /** Returns whether that was put off. */

@@ -1,5 +1,6 @@
-import { claimBehind, claimJobs, type ClaimRequest, type Place, type Won } from '../sql/claim.js';
+import { claimBehind, claimJobs, claimSeen, type ClaimRequest, type Place, type Won } from '../sql/claim.js';
 import type { Database } from '../sql/database.js';
+import type { ReadyJob } from '../sql/head.js';
 import type { Names } from '../sql/names.js';
 import { Frontier } from './frontier.js';
 import { Pace } from './pace.js';
@@ -31,8 +32,17 @@ export class Course {
   readonly pace = new Pace();
 
   claim(limit: number, claim: Claim): Promise<Found> {
+    const seen = this.frontier.takeSeen(limit);
+    if (seen.length > 0) return this.claimSeen(seen, claim);
     const place = this.frontier.behind;
     return place === undefined ? this.claimMostUrgent(limit, claim) : this.claimBehind(limit, claim, place);
+  }
+
+  private async claimSeen(seen: readonly ReadyJob[], claim: Claim): Promise<Found> {
+    const ids = seen.map(({ id }) => id);
+    const { jobs } = await claim(ids.length, (db, names, request) => claimSeen(db, names, request, ids));
+    this.frontier.wonSeen(jobs);
+    return 'again';
   }
 
   private async claimMostUrgent(limit: number, claim: Claim): Promise<Found> {
@@ -47,6 +57,7 @@ export class Course {
       this.frontier.begin(jobs, took);
       return 'more';
     }
+    this.frontier.begin(jobs, took, false);
     if (this.pace.cameShort()) return jobs.length > 0 ? 'more' : 'again';
     return jobs.length > 0 ? 'short' : 'nothing';
   }
@@ -57,7 +68,7 @@ export class Course {
       this.frontier.advance(jobs);
       return 'more';
     }
-    if (this.frontier.cameShort()) return 'again';
+    if (this.frontier.cameShort(jobs)) return 'again';
     return jobs.length > 0 ? 'short' : 'nothing-behind';
   }
 }

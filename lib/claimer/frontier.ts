@@ -1,14 +1,19 @@
-import type { ClaimedJob } from '../domain/job.js';
+import { compareIds, type ClaimedJob } from '../domain/job.js';
 import type { Place } from '../sql/claim.js';
+import type { Head, ReadyJob } from '../sql/head.js';
 
 /** Milliseconds for which more urgent jobs, and those that were committed late, may be passed by. */
 const SHORTEST = 50;
-/** Claims from the head of the queue may take a 20th of the time, */
+/** What is looked at the head of the queue may take a 20th of the time, */
 const REST = 20;
-const LONGEST = 30_000;
 /** and a 4th of it when there is nothing behind the place, or somebody tells of something new. */
 const SHORT_REST = 4;
-const LONGEST_SHORT = 2_000;
+const LONGEST = 60_000;
+
+/** Where a claim from the head takes so many milliseconds of the server, the head is looked at beside claims behind the place. */
+const SLOW = 50;
+/** How many jobs a look sees. */
+export const SEEN = 1_000;
 
 /** What rivals took of more than so many jobs since the last claim is worth to be left to them next time. */
 const WIDE_GAP = 250;
@@ -25,6 +30,15 @@ export class Frontier {
   private begunAt = 0;
   private took = 0;
   private until = 0;
+  private isLooking = false;
+  /** Something may have come since the look began. */
+  private isHurried = false;
+  /** Seen before the place, and not claimed yet. */
+  private seen: readonly ReadyJob[] = [];
+  /** There may be more of them than were seen. */
+  private areMany = false;
+  /** Where to go on when nothing is left behind the place. */
+  private previous: Place | undefined;
   /** How many ids behind its last job a claim leaves to rivals, so that each walks in a lane of its own. */
   private stride = 0;
   /** Is another one when there was a full batch at the head, or the place is given up: who saw nothing behind it looks again. */
@@ -32,22 +46,75 @@ export class Frontier {
 
   /** Where to go on; `undefined` is the head of the queue. */
   get behind(): Place | undefined {
-    return this.rest > 0 ? this.place : undefined;
+    return this.isSlow || this.rest > 0 ? this.place : undefined;
   }
 
-  /** Milliseconds until the next claim has to be from the head of the queue. */
+  /** Milliseconds until the head of the queue has to be looked at. */
   get rest(): number {
-    return this.place === undefined ? Infinity : Math.max(this.until - performance.now(), 0);
+    return this.place === undefined || this.isLooking ? Infinity : Math.max(this.until - performance.now(), 0);
   }
 
-  /** A claim from the head of the queue has won a full batch, in so many milliseconds of the server. */
-  begin(jobs: readonly ClaimedJob[], took: number): void {
+  /** There is a place, and claims from the head would hold up what is behind it. */
+  get isSlow(): boolean {
+    return this.place !== undefined && this.took >= SLOW;
+  }
+
+  /**
+   * A claim from the head of the queue has won jobs, in so many milliseconds of the server: a full batch, or all there was if it took
+   * long.
+   */
+  begin(jobs: readonly ClaimedJob[], took: number, isFull = true): void {
+    if (!isFull && (took < SLOW || jobs.length === 0)) return;
     this.round++;
     this.begunAt = performance.now();
     this.took = took;
-    this.until = this.begunAt + Math.max(SHORTEST, Math.min(took * REST, LONGEST));
+    this.until = this.begunAt + this.pause;
     // By chance, as rivals are at the head, too.
     this.moveBehind(jobs, this.stride * 2 * Math.random());
+  }
+
+  /** Looks at the head of the queue. Returns whether there is something before the place, or may be since. */
+  async look(read: () => Promise<Head>): Promise<boolean> {
+    const { place } = this;
+    this.isLooking = true;
+    this.isHurried = false;
+    this.begunAt = performance.now();
+    try {
+      const { jobs, took } = await read();
+      // A quick one is no proof: entrypoints may be paused.
+      this.took = Math.max(took, this.took / 2);
+      if (place !== undefined && this.place !== undefined) this.see(jobs, place);
+    } finally {
+      this.isLooking = false;
+      this.until = performance.now() + (this.isHurried ? this.shortPause : this.pause);
+    }
+    return this.isHurried || this.seen.length > 0;
+  }
+
+  /** @param place that of the time when they were seen */
+  private see(jobs: readonly ReadyJob[], place: Place): void {
+    const end = jobs.findIndex((job) => isBehind(place, job));
+    this.seen = end < 0 ? jobs : jobs.slice(0, end);
+    this.areMany = this.seen.length === SEEN;
+    if (this.seen.length > 0) this.round++;
+  }
+
+  /** Up to so many jobs that were seen before the place, to be claimed next. */
+  takeSeen(limit: number): readonly ReadyJob[] {
+    const taken = this.seen.slice(0, limit);
+    this.seen = this.seen.slice(limit);
+    return taken;
+  }
+
+  /** A claim of what was seen has won these. Rivals may have claimed the rest, or all. */
+  wonSeen(jobs: readonly ClaimedJob[]): void {
+    const [first] = jobs;
+    if (first === undefined) return;
+    this.hurry(); // there may be more
+    const { place } = this;
+    if (!this.areMany || place === undefined || isOf(place, first)) return;
+    this.moveBehind(jobs, 0);
+    if (this.place !== undefined) this.previous ??= place;
   }
 
   /** A claim behind the place has won a full batch. */
@@ -61,29 +128,41 @@ export class Frontier {
     this.moveBehind(jobs, this.stride);
   }
 
-  private moveBehind(jobs: readonly ClaimedJob[], distance: number): void {
+  private get pause(): number {
+    return Math.max(SHORTEST, Math.min(this.took * REST, LONGEST));
+  }
+
+  private get shortPause(): number {
+    return Math.min(this.took * SHORT_REST, LONGEST);
+  }
+
+  private moveBehind(jobs: readonly ReadyJob[], distance: number): void {
     const last = jobs.at(-1);
-    const isEven = jobs.every(
-      ({ entrypoint, priority }) => entrypoint === last?.entrypoint && priority === last.priority,
-    );
-    if (last === undefined || !isEven) this.forget();
+    if (last === undefined || !isEven(jobs)) this.forget();
     else {
       const after = String(BigInt(last.id) + BigInt(Math.floor(distance)));
       this.place = { entrypoint: last.entrypoint, priority: last.priority, after };
     }
   }
 
-  /** A claim behind the place came short. Returns whether the next one looks at the head. */
-  cameShort(): boolean {
-    if (this.stride < 1) return this.hurry();
+  /** A claim behind the place won no more than these. Returns whether there may be something elsewhere. */
+  cameShort(jobs: readonly ClaimedJob[]): boolean {
+    if (this.previous !== undefined) {
+      this.place = this.previous;
+      this.previous = undefined;
+      return true;
+    }
+    const isAlone = this.stride < 1;
     this.stride = Math.floor(this.stride / 2);
-    return this.forget();
+    if (this.isSlow && jobs.length > 0) this.moveBehind(jobs, 0);
+    return isAlone || this.isSlow ? this.hurry() : this.forget();
   }
 
-  /** There may be something at the head. Returns whether the next claim looks there. */
+  /** There may be something at the head. Returns whether the next claim is from there. */
   hurry(): boolean {
-    this.until = Math.min(this.until, this.begunAt + Math.min(this.took * SHORT_REST, LONGEST_SHORT));
-    if (this.rest < SHORTEST) this.forget();
+    this.isHurried = true;
+    this.until = Math.min(this.until, this.begunAt + this.shortPause);
+    if (this.rest < SHORTEST && !this.isSlow) this.forget();
     return this.place === undefined;
   }
 
@@ -91,7 +170,22 @@ export class Frontier {
   forget(): boolean {
     const hadPlace = this.place !== undefined;
     this.place = undefined;
+    this.previous = undefined;
+    this.seen = [];
     if (hadPlace) this.round++;
     return hadPlace;
   }
+}
+
+function isEven(jobs: readonly ReadyJob[]): boolean {
+  const [first] = jobs;
+  return jobs.every(({ entrypoint, priority }) => entrypoint === first?.entrypoint && priority === first.priority);
+}
+
+function isOf({ entrypoint, priority }: Place, job: ReadyJob): boolean {
+  return job.entrypoint === entrypoint && job.priority === priority;
+}
+
+function isBehind(place: Place, job: ReadyJob): boolean {
+  return isOf(place, job) && compareIds(job.id, place.after) > 0;
 }

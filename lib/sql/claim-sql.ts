@@ -4,26 +4,29 @@ import { milliseconds } from './rows.js';
 // Each statement has a step `ids`: an array of what it has locked, which is evaluated once. `in (select … for update skip locked)` can be
 // planned to lock more rows than its limit.
 
+/** Of the names that are unnested, those that are not paused. */
+const wanted = ({ entrypoint }: Names, arrays: string, columns: string) => `
+    wanted as materialized (
+      select * from unnest(${arrays}) with ordinality as wanted(${columns}, position)
+      where not exists (
+        select from ${entrypoint} as entrypoint where entrypoint.name = wanted.name and paused_at is not null))`;
+const WITH_POLICIES = ['$1::text[], $2::int[], $7::text[]', 'name, max_attempts, on_failure'] as const;
+
+const mostUrgent = ({ job }: Names, condition: string, ofEach: string, ofAll: string, columns = '') => `
+      select ready.id, ready.priority${columns}
+      from wanted cross join lateral (
+        select id, priority from ${job}
+        where entrypoint = wanted.name and status = 'queued' and ${condition}
+        order by priority desc, id ${ofEach}) as ready
+      order by ready.priority desc, ready.id ${ofAll}`;
+
 /**
  * Each candidate is looked up by its id and locked on the way, until there are enough: of a join the planner reads the whole table,
  * and a lateral that locks by name would lock `limit` rows of each name.
  * The state is looked at again in a `case`, which doesn't imply the predicate of job_ready: with it, statistics of an emptier
  * table make the planner walk that whole index for each candidate.
  */
-const lockMostUrgent =
-  (wait: 'ready' | 'alone', condition = '') =>
-  ({ job, entrypoint }: Names) => `
-    wanted as materialized (
-      select * from unnest($1::text[], $2::int[], $7::text[]) with ordinality as wanted(name, max_attempts, on_failure, position)
-      where not exists (
-        select from ${entrypoint} as entrypoint where entrypoint.name = wanted.name and paused_at is not null)),
-    candidate as materialized (
-      select ready.id, ready.priority
-      from wanted cross join lateral (
-        select id, priority from ${job}
-        where entrypoint = wanted.name and status = 'queued' and wait = '${wait}'${condition}
-        order by priority desc, id offset $9::int limit $10::int) as ready
-      order by ready.priority desc, ready.id limit $6::int),
+const lockCandidates = ({ job }: Names, wait: 'ready' | 'alone') => `
     ids as materialized (
       select array(
         select job.id
@@ -32,6 +35,17 @@ const lockMostUrgent =
           where id = candidate.id and case status when 'queued' then wait = '${wait}' end
           for update skip locked) as job
         limit $3::int) as ids)`;
+
+const lockMostUrgent =
+  (wait: 'ready' | 'alone', condition = '') =>
+  (names: Names) => `${wanted(names, ...WITH_POLICIES)},
+    candidate as materialized (${mostUrgent(names, `wait = '${wait}'${condition}`, 'offset $9::int limit $10::int', 'limit $6::int')}),
+    ${lockCandidates(names, wait).trim()}`;
+
+const lockSeen = (names: Names) => `${wanted(names, ...WITH_POLICIES)},
+    candidate as materialized (
+      select id, priority from ${names.job} where id = any($6::bigint[]) and entrypoint in (select name from wanted)),
+    ${lockCandidates(names, 'ready').trim()}`;
 
 const readyOfOne = ({ entrypoint }: Names) => `
         where entrypoint = $1::text and status = 'queued' and wait = 'ready' and not exists (
@@ -111,6 +125,7 @@ const claimSql = (locking: (names: Names) => string, policy: Policy) =>
 
 export const claimReadySql = claimSql(lockMostUrgent('ready'), OF_MANY);
 export const claimOneSql = claimSql(lockAlong, OF_ONE);
+export const claimSeenSql = claimSql(lockSeen, OF_MANY);
 // Lost in company again and again, a job may be the cause or its victim. Strictly alone it becomes known.
 const STRICT_FROM = 2;
 export const claimAloneSql = claimSql(
@@ -123,6 +138,16 @@ export const claimBehindSql = statement(
     with ${lockBehind(names).trim()},
     ${insertClaim(names).trim()}
     ${pick(names, OF_ONE).trim()}`,
+);
+
+/** What claims from the head would look at, the most urgent first. A row without a job tells how long that took when there is none. */
+export const headSql = statement(
+  (names) => `
+    with ${wanted(names, '$1::text[]', 'name').trim()},
+    head as materialized (${mostUrgent(names, `wait = 'ready'`, 'limit $2::int', 'limit $2::int', ', wanted.name as entrypoint')})
+    select head.*, ${milliseconds('clock_timestamp() - statement_timestamp()')} as took
+    from (select) as always left join head on true
+    order by priority desc, id`,
 );
 
 /** Whether somebody may have his own rules for what is inserted: triggers that change it, or row-level security. */

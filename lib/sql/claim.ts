@@ -1,6 +1,7 @@
 import { compareIds, type ClaimedJob } from '../domain/job.js';
 import type { FailurePolicy } from '../domain/failure-policy.js';
-import { claimAloneSql, claimBehindSql, claimOneSql, claimReadySql } from './claim-sql.js';
+import { claimAloneSql, claimBehindSql, claimSeenSql, claimOneSql, claimReadySql } from './claim-sql.js';
+import { arrayLiteral } from './array.js';
 import type { Database, Row } from './database.js';
 import type { Names } from './names.js';
 import { text } from './rows.js';
@@ -73,6 +74,17 @@ export async function claimBehind(
   return { jobs: toClaimedJobs(rows, { ...request, entrypoints: [only] }) };
 }
 
+/** As `claimJobs`, of jobs that were seen in the queue. Some of them may be gone since. */
+export async function claimSeen(
+  db: Database,
+  names: Names,
+  request: ClaimRequest,
+  ids: readonly string[],
+): Promise<Won> {
+  const rows = await db.query(claimSeenSql(names), ofMany(request, arrayLiteral(ids)));
+  return summarized(rows, request);
+}
+
 /** As `claimJobs`, of the jobs that are to start alone; those that were lost twice only where nothing else runs. */
 export function claimAlone(db: Database, names: Names, request: ClaimRequest): Promise<ClaimResult> {
   return claimOfMany(db, claimAloneSql(names), request);
@@ -87,19 +99,21 @@ function ofOne(
 }
 
 async function claimOfMany(db: Database, sql: string, request: ClaimRequest): Promise<ClaimResult> {
-  const rows = await db.query(sql, [
-    request.entrypoints.map(({ name }) => name),
-    request.entrypoints.map(({ maxAttempts }) => maxAttempts),
-    request.limit,
-    request.claimId,
-    request.worker,
-    request.candidates,
-    request.entrypoints.map(({ onFailure }) => onFailure),
-    request.company,
-    request.offset ?? 0,
-    request.candidatesOfOne ?? request.candidates,
-  ]);
-  return summarized(rows, request);
+  const { candidates, offset = 0, candidatesOfOne = candidates } = request;
+  return summarized(await db.query(sql, [...ofMany(request, candidates), offset, candidatesOfOne]), request);
+}
+
+function ofMany({ entrypoints, limit, claimId, worker, company }: ClaimRequest, sixth: unknown): unknown[] {
+  return [
+    entrypoints.map(({ name }) => name),
+    entrypoints.map(({ maxAttempts }) => maxAttempts),
+    limit,
+    claimId,
+    worker,
+    sixth,
+    entrypoints.map(({ onFailure }) => onFailure),
+    company,
+  ];
 }
 
 function summarized(rows: readonly Row[], request: ClaimRequest): ClaimResult {

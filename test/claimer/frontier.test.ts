@@ -1,4 +1,4 @@
-import { Frontier } from '../../lib/claimer/frontier.js';
+import { Frontier, SEEN } from '../../lib/claimer/frontier.js';
 import type { ClaimedJob } from '../../lib/domain/job.js';
 
 const jobs = (...ids: number[]) => ids.map((id) => job(id));
@@ -37,7 +37,7 @@ describe('the place behind which the next claim goes on', () => {
     [2.5, 50],
     [10, 200],
     [1_000, 20_000],
-    [10_000, 30_000],
+    [10_000, 60_000],
   ])('where a claim from the head takes %d ms, it is looked at after %d ms', (took, rest) => {
     frontier.begin(jobs(1), took);
     expect(frontier.rest).toBe(rest);
@@ -67,13 +67,12 @@ describe('the place behind which the next claim goes on', () => {
   });
 
   it('is kept for a shorter share of the time when a claim from the head is expensive, however often it hurries', () => {
-    frontier.begin(jobs(1), 50);
-    expect(frontier.rest).toBe(1_000);
-    for (let waited = 0; waited <= 150; waited += 50, pass(50)) {
+    frontier.begin(jobs(1), 40);
+    expect(frontier.rest).toBe(800);
+    for (let waited = 0; waited <= 110; waited += 55, pass(55)) {
       expect(frontier.hurry()).toBe(false);
-      expect(frontier.rest).toBe(200 - waited);
+      expect(frontier.rest).toBe(160 - waited);
     }
-    pass(1);
     expect(frontier.hurry()).toBe(true);
   });
 
@@ -123,12 +122,12 @@ describe('the place behind which the next claim goes on', () => {
     });
 
     it('looks at the head when there is nothing behind what it left to them, and leaves less next time', () => {
-      frontier.begin(range(1), 1_000);
+      frontier.begin(range(1), 10);
       frontier.advance(range(11_001));
-      expect(frontier.cameShort()).toBe(true);
+      expect(frontier.cameShort([])).toBe(true);
       expect(frontier.behind).toBeUndefined();
       jest.spyOn(Math, 'random').mockReturnValue(0.5);
-      frontier.begin(range(1), 1_000);
+      frontier.begin(range(1), 10);
       expect(frontier.behind).toEqual(placeAfter(1_000 + 5_000));
     });
 
@@ -140,8 +139,118 @@ describe('the place behind which the next claim goes on', () => {
   });
 
   it('is kept for a moment when a claim comes short that left nothing to rivals', () => {
-    frontier.begin(jobs(1), 50);
-    expect(frontier.cameShort()).toBe(false);
-    expect(frontier.rest).toBe(200);
+    frontier.begin(jobs(1), 40);
+    expect(frontier.cameShort(jobs(2))).toBe(false);
+    expect(frontier.rest).toBe(160);
+    expect(frontier.behind).toEqual(placeAfter(1));
+  });
+
+  it('is not known where all there was at the head was won quickly, or nothing', () => {
+    frontier.begin(jobs(1), 49, false);
+    frontier.begin(jobs(), 500, false);
+    expect(frontier.behind).toBeUndefined();
+    expect(frontier.round).toBe(0);
+  });
+
+  describe('where claims from the head are slow', () => {
+    const urgent = (...ids: number[]) => ids.map((id) => job(id, 'urgent', 9));
+    const head = (seen: ClaimedJob[], took = 100) => Promise.resolve({ jobs: seen, took });
+    const crowd = (of: (id: number) => ClaimedJob) => Array.from({ length: SEEN }, (_, nth) => of(nth + 1));
+    beforeEach(() => frontier.begin(jobs(10), 100, false));
+
+    it('is kept, whatever was won, until the head has been looked at', async () => {
+      expect(frontier.isSlow).toBe(true);
+      expect(frontier.cameShort(jobs(11, 14))).toBe(false);
+      expect(frontier.cameShort([])).toBe(false);
+      pass(5_000);
+      expect(frontier.rest).toBe(0);
+      expect(frontier.hurry()).toBe(false);
+      expect(frontier.behind).toEqual(placeAfter(14));
+      const looked = frontier.look(() => head([]));
+      expect(frontier.rest).toBe(Infinity);
+      expect(await looked).toBe(false);
+      expect(frontier.rest).toBe(2_000);
+      expect(frontier.behind).toEqual(placeAfter(14));
+    });
+
+    it('is kept when a look fails, and there is another one later', async () => {
+      await expect(frontier.look(() => Promise.reject(new Error('no')))).rejects.toThrow('no');
+      expect(frontier.rest).toBe(2_000);
+      expect(frontier.behind).toEqual(placeAfter(10));
+    });
+
+    it('has jobs before it that were seen claimed first, as many as are wanted', async () => {
+      const { round } = frontier;
+      expect(await frontier.look(() => head([...urgent(70, 80), ...jobs(4, 11, 3)]))).toBe(true);
+      expect(frontier.round).toBe(round + 1);
+      expect(frontier.takeSeen(2)).toEqual(urgent(70, 80));
+      expect(frontier.takeSeen(2)).toEqual(jobs(4));
+      expect(frontier.takeSeen(2)).toEqual([]);
+    });
+
+    it('counts as seen before it what was so when the look began', async () => {
+      const looked = frontier.look(async () => {
+        await Promise.resolve();
+        return { jobs: jobs(11, 12), took: 100 };
+      });
+      frontier.advance(jobs(11, 12, 13));
+      expect(await looked).toBe(false);
+      expect(frontier.takeSeen(9)).toEqual([]);
+    });
+
+    it('is followed by another look sooner when something was told of meanwhile, or won before it', async () => {
+      const looked = frontier.look(() => head([]));
+      frontier.hurry();
+      expect(await looked).toBe(true);
+      expect(frontier.rest).toBe(400);
+      expect(await frontier.look(() => head(jobs(2)))).toBe(true);
+      frontier.wonSeen([]); // by rivals
+      expect(frontier.rest).toBe(2_000);
+      frontier.wonSeen(jobs(2));
+      expect(frontier.rest).toBe(400);
+    });
+
+    it('moves to many that are more urgent, and back when nothing is left there', async () => {
+      expect(await frontier.look(() => head(crowd((id) => job(id, 'urgent', 9))))).toBe(true);
+      frontier.wonSeen(urgent(1, 2));
+      expect(frontier.behind).toEqual({ entrypoint: 'urgent', priority: 9, after: '2' });
+      expect(frontier.cameShort([])).toBe(true);
+      expect(frontier.behind).toEqual(placeAfter(10));
+      expect(frontier.cameShort([])).toBe(false);
+    });
+
+    it.each([
+      ['few', urgent(1, 2), urgent(1, 2)],
+      ['many of its own kind', crowd((id) => job(id)), jobs(1, 2)],
+    ])('stays where it is beside %s', async (_, seen, won) => {
+      frontier.begin(jobs(SEEN), 100);
+      expect(await frontier.look(() => head(seen))).toBe(true);
+      frontier.wonSeen(won);
+      expect(frontier.behind).toEqual(placeAfter(SEEN));
+    });
+
+    it('is given up beside many of several kinds', async () => {
+      expect(await frontier.look(() => head(crowd((id) => job(id, 'urgent', id % 3))))).toBe(true);
+      frontier.wonSeen([job(1, 'urgent', 2), job(2, 'urgent', 1)]);
+      expect(frontier.behind).toBeUndefined();
+      expect(frontier.takeSeen(9)).toEqual([]);
+    });
+
+    it('is given up after looks that were quick, as one alone may have found entrypoints paused', async () => {
+      await frontier.look(() => head([], 1));
+      expect(frontier.isSlow).toBe(true);
+      await frontier.look(() => head([], 1));
+      expect(frontier.isSlow).toBe(false);
+      pass(100);
+      expect(frontier.hurry()).toBe(true);
+    });
+
+    it('is not given back by a look whose place was given up meanwhile', async () => {
+      const looked = frontier.look(() => head(jobs(1)));
+      frontier.forget();
+      expect(await looked).toBe(false);
+      expect(frontier.behind).toBeUndefined();
+      expect(frontier.takeSeen(1)).toEqual([]);
+    });
   });
 });

@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Outcome } from '../../lib/domain/outcome.js';
+import { poolDatabase } from '../../lib/sql/database.js';
+import { readHead } from '../../lib/sql/head.js';
 import { promoteJobs, readOutlook } from '../../lib/sql/promote.js';
 import { settleJobs } from '../../lib/sql/settle.js';
 import {
@@ -74,6 +76,25 @@ describe.each([
             behind: { entrypoint, priority, after: '1' },
           }),
         );
+        expect(buffers).toBeLessThan(MOST_BUFFERS);
+        expect(readWhole).not.toContain('job');
+      }
+    });
+
+    it(`a look at the head, and a claim of what was seen there, read less than ${MOST_BUFFERS} pages`, async () => {
+      const entrypoints = ['work', 'none'];
+      const { jobs } = await readHead(
+        poolDatabase(() => database.pool),
+        names,
+        entrypoints,
+        10,
+      );
+      expect(jobs.map(({ priority }) => priority)).toEqual([-5, -6]);
+      const seen = jobs.map(({ id }) => id);
+      for (const { buffers, readWhole } of [
+        await explain(database, (db) => readHead(db, names, entrypoints, 10)),
+        await explain(database, (db) => queueOn(db).claim(2, { entrypoints, seen })),
+      ]) {
         expect(buffers).toBeLessThan(MOST_BUFFERS);
         expect(readWhole).not.toContain('job');
       }

@@ -1,5 +1,8 @@
+import { poolDatabase } from '../../lib/sql/database.js';
+import { readHead } from '../../lib/sql/head.js';
 import {
   createTestDatabase,
+  names,
   onPool,
   openSession,
   type Queue,
@@ -35,6 +38,47 @@ describe('a claim', () => {
     const { ids } = await queue.claim(10);
     expect(ids).toEqual([mine]);
     expect(ids).not.toContain(held);
+  });
+
+  it('of what was seen takes that of its entrypoints, the most urgent first, and only what can be claimed still', async () => {
+    const [a, b, c, d] = await queue.add({}, { priority: 3 }, 'other', { delay: 60_000 });
+    const taken = await queue.claim(1);
+    expect(taken.ids).toEqual([b]);
+    const [e, f] = await queue.add({ entrypoint: 'second', priority: 1, maxAttempts: 9 }, {});
+    await database.query(`insert into pgqueue.entrypoint (name, paused_at) values ('paused', now())`);
+    const [g] = await queue.add('paused');
+    const seen = [a!, b!, c!, d!, e!, g!, '999999'];
+    const entrypoints = ['paused', 'work', 'second'];
+    expect((await queue.claim(1, { entrypoints, seen })).jobs).toMatchObject([
+      { id: e, entrypoint: 'second', maxAttempts: 9 },
+    ]);
+    expect((await queue.claim(9, { entrypoints, seen })).ids).toEqual([a]);
+    expect(await queue.claim(9, { entrypoints, seen })).toMatchObject({ ids: [] });
+    expect((await queue.claim(9)).ids).toEqual([f]);
+  });
+
+  it('can be of what a look at the head has seen', async () => {
+    const [a, b, c] = await queue.add({}, { priority: 3 }, { entrypoint: 'second', priority: -1 });
+    await queue.add('other', { delay: 60_000, priority: 9 });
+    const look = (limit: number) =>
+      readHead(
+        poolDatabase(() => database.pool),
+        names,
+        ['work', 'second'],
+        limit,
+      );
+    const { jobs, took } = await look(9);
+    expect(jobs).toEqual([
+      { id: b, entrypoint: 'work', priority: 3 },
+      { id: a, entrypoint: 'work', priority: 0 },
+      { id: c, entrypoint: 'second', priority: -1 },
+    ]);
+    expect(took).toBeGreaterThan(0);
+    expect((await look(2)).jobs).toEqual(jobs.slice(0, 2));
+    await queue.claim(9, { entrypoints: ['work', 'second'] });
+    const nothing = await look(9);
+    expect(nothing.jobs).toEqual([]);
+    expect(nothing.took).toBeGreaterThan(0);
   });
 
   it('writes the attempt, the policy and the claim, whose row carries the heartbeat', async () => {

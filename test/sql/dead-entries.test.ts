@@ -1,3 +1,5 @@
+import { poolDatabase } from '../../lib/sql/database.js';
+import { readHead } from '../../lib/sql/head.js';
 import { readOutlook } from '../../lib/sql/promote.js';
 import { settleJobs } from '../../lib/sql/settle.js';
 import {
@@ -54,12 +56,24 @@ describe(`where a transaction elsewhere keeps ${DEAD} jobs that have ended from 
     expect(row?.dead).toBeGreaterThanOrEqual(DEAD);
   });
 
-  it('a claim from the head reads the pages of all of them, and one behind the last that ended only what it takes', async () => {
+  it('a claim from the head, or a look at it, reads the pages of all of them; one behind the last that ended, or of what was seen, only what it takes', async () => {
     const head = await explain(database, (db) => queueOn(db).claim(1));
+    const look = await explain(database, (db) => readHead(db, names, ['work'], 1));
+    for (const { buffers } of [head, look]) expect(buffers).toBeGreaterThan(DEAD / MOST_ON_A_PAGE);
+    const [{ id } = { id: '' }] = (
+      await readHead(
+        poolDatabase(() => database.pool),
+        names,
+        ['work'],
+        1,
+      )
+    ).jobs;
     const next = await explain(database, (db) => queueOn(db).claim(1, { behind: behind() }));
-    expect(head.buffers).toBeGreaterThan(DEAD / MOST_ON_A_PAGE);
-    expect(next.buffers).toBeLessThan(MOST_BUFFERS);
-    expect(next.readWhole).not.toContain('job');
+    const seen = await explain(database, (db) => queueOn(db).claim(1, { seen: [id] }));
+    for (const { buffers, readWhole } of [next, seen]) {
+      expect(buffers).toBeLessThan(MOST_BUFFERS);
+      expect(readWhole).not.toContain('job');
+    }
   });
 
   it('an outlook reads them only to learn whether there is something to claim', async () => {

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { Pool } from 'pg';
 import type { Outcome } from '../../lib/domain/outcome.js';
 import { type Database, ownDatabase } from '../../lib/sql/database.js';
+import { readHead } from '../../lib/sql/head.js';
 import { promoteJobs, readOutlook } from '../../lib/sql/promote.js';
 import { settleJobs } from '../../lib/sql/settle.js';
 import {
@@ -27,6 +28,7 @@ const MOST_BUFFERS = 50;
 const MOST_ROWS = 20;
 const OUTLOOK = { suspicion: HOUR, heartbeatTimeout: 30_000, ready: true };
 const SEVERAL = ['work', 'none'];
+const SOME = Array.from({ length: BATCH }, (_, index) => String(1_000 + index));
 const PLACE = { entrypoint: 'work', priority: 0, after: '1000' };
 
 const FILL = `
@@ -38,6 +40,7 @@ const FILL = `
 const RETRIED: Outcome = { type: 'retried', delay: 1_000, error: { message: 'Error: no', stack: null } };
 
 const promote = (db: Database) => promoteJobs(db, names, { suspicion: HOUR, notify: false });
+const lookAtHead = (db: Database) => readHead(db, names, SEVERAL, BATCH);
 const lookOut = (db: Database) => readOutlook(db, names, ['work', 'none'], OUTLOOK);
 
 /** Sends each statement that a worker sends again and again. */
@@ -48,6 +51,8 @@ async function workOff(db: Database): Promise<void> {
   const claim = await queue.claim(1);
   await queue.claim(1, { entrypoints: SEVERAL });
   await queue.claim(1, { behind: { ...PLACE, after: '0' } });
+  await queue.claim(1, { seen: SOME });
+  await lookAtHead(db);
   await queue.claim(1, { alone: true });
   await queue.beat(claim);
   await queue.dissolve();
@@ -89,6 +94,8 @@ describe(`what was planned while the tables were empty, now that there are ${MAN
     ['a claim', 10, (db: Database) => queueOn(db).claim(10)],
     ['a claim of several entrypoints', 10, (db: Database) => queueOn(db).claim(10, { entrypoints: SEVERAL })],
     ['a claim behind a place', 10, (db: Database) => queueOn(db).claim(10, { behind: PLACE })],
+    ['a claim of what was seen', BATCH, (db: Database) => queueOn(db).claim(BATCH, { seen: SOME })],
+    ['a look at the head', BATCH, lookAtHead],
     ['a claim of what is to run alone', 1, (db: Database) => queueOn(db).claim(1, { alone: true })],
     ['a settle', BATCH, (db: Database) => queueOn(db).settle(claim, SUCCESSFUL)],
     ['a settle as retried', BATCH, (db: Database) => queueOn(db).settle(claim, RETRIED)],
@@ -149,6 +156,8 @@ describe.each([
     ['a claim', (db) => queueOn(db).claim(BATCH)],
     ['a claim of several entrypoints', (db) => queueOn(db).claim(BATCH, { entrypoints: SEVERAL })],
     ['a claim behind a place', (db) => queueOn(db).claim(BATCH, { behind: PLACE })],
+    ['a claim of what was seen', (db) => queueOn(db).claim(BATCH, { seen: SOME })],
+    ['a look at the head', lookAtHead],
     ...[SUCCESSFUL, RETRIED, FAILED, RELEASED].map((outcome): [string, (db: Database) => Promise<unknown>] => [
       `a settle as ${outcome.type}`,
       (db) => queueOn(db).settle(claim, outcome),

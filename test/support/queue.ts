@@ -1,7 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import type { FailurePolicy } from '../../lib/domain/failure-policy.js';
 import type { Outcome } from '../../lib/domain/outcome.js';
-import { claimAlone, claimBehind, claimJobs, type ClaimResult, type Place } from '../../lib/sql/claim.js';
+import {
+  claimAlone,
+  claimBehind,
+  claimJobs,
+  claimSeen,
+  type ClaimResult,
+  type Place,
+  type Won,
+} from '../../lib/sql/claim.js';
 import { beatClaims, reapClaims } from '../../lib/sql/claims.js';
 import { type DissolvedJob, dissolveClaims } from '../../lib/sql/dissolve.js';
 import { type Database, poolDatabase } from '../../lib/sql/database.js';
@@ -38,6 +46,8 @@ export interface ClaimOptions {
   alone?: boolean;
   /** Claims only what lies behind it. */
   behind?: Place;
+  /** Claims only some of these jobs. */
+  seen?: readonly string[];
   /** The label of the worker. */
   as?: string;
 }
@@ -92,13 +102,18 @@ export function queueOn(db: Database): Queue {
         alone = false,
         company = true,
         behind,
+        seen,
       } = {},
     ) => {
       const claimId = randomUUID();
       const wanted = entrypoints.map((name) => ({ name, maxAttempts, onFailure }));
       const request = { claimId, worker: as, company, limit, candidates: limit * window, entrypoints: wanted };
       const claim = alone ? claimAlone : claimJobs;
-      const result = await (behind ? claimBehind(db, names, request, behind) : claim(db, names, request));
+      const send = (): Promise<Won> => {
+        if (seen) return claimSeen(db, names, request, seen);
+        return behind ? claimBehind(db, names, request, behind) : claim(db, names, request);
+      };
+      const result = await send();
       return { crowded: false, took: 0, ...result, claimId, ids: result.jobs.map(({ id }) => id) };
     },
     settle: async ({ claimId, ids }, outcome, some = ids) => {
