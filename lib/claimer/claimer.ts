@@ -49,10 +49,15 @@ export class Claimer {
     this.course = context.team.courseOf(context.handlers.keys());
     this.isolation = new Isolation(context.options.heartbeatTimeout);
     this.intake = new Intake(context, book, dispatcher);
+    // Where that takes long, the lookout doesn't look for what is ready, and the head is looked at instead.
+    const { frontier } = this.course;
     this.lookout = new Lookout(context, this.isolation, {
-      isDry: () => this.isDry,
+      isDry: () => this.isDry && !frontier.isSlow,
       onReady: () => wakeUp.ring(),
-      onLook,
+      onLook: (stale) => {
+        if (this.isDry && frontier.isSlow) wakeUp.ring();
+        onLook(stale);
+      },
     });
   }
 
