@@ -49,9 +49,11 @@ export class Frontier {
     return this.isSlow || this.rest > 0 ? this.place : undefined;
   }
 
-  /** Milliseconds until the head of the queue has to be looked at. */
+  /** Milliseconds until the head of the queue has to be looked at, or again when a look gets no answer. */
   get rest(): number {
-    return this.place === undefined || this.isLooking ? Infinity : Math.max(this.until - performance.now(), 0);
+    if (this.place === undefined) return Infinity;
+    const until = this.isLooking ? this.begunAt + LONGEST : this.until;
+    return Math.max(until - performance.now(), 0);
   }
 
   /** There is a place, and claims from the head would hold up what is behind it. */
@@ -68,7 +70,8 @@ export class Frontier {
     this.round++;
     this.begunAt = performance.now();
     this.took = took;
-    this.until = this.begunAt + this.pause;
+    // It may have waited for a lock. A look tells at once whether there is much to pass by.
+    this.until = this.begunAt + (took < SLOW ? this.pause : 0);
     // By chance, as rivals are at the head, too.
     this.moveBehind(jobs, this.stride * 2 * Math.random());
   }
@@ -81,8 +84,7 @@ export class Frontier {
     this.begunAt = performance.now();
     try {
       const { jobs, took } = await read();
-      // A quick one is no proof: entrypoints may be paused.
-      this.took = Math.max(took, this.took / 2);
+      this.took = took ?? this.took;
       if (place !== undefined && this.place !== undefined) this.see(jobs, place);
     } finally {
       this.isLooking = false;

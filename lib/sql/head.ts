@@ -14,8 +14,8 @@ export interface ReadyJob {
 export interface Head {
   /** The most urgent first. */
   readonly jobs: readonly ReadyJob[];
-  /** Milliseconds of the server. */
-  readonly took: number;
+  /** Milliseconds of the server, without waits for locks of tables; `undefined` where all entrypoints are paused. */
+  readonly took: number | undefined;
 }
 
 /** Looks at up to `limit` jobs that claims of these entrypoints would win, and locks none. */
@@ -27,7 +27,8 @@ export async function readHead(
 ): Promise<Head> {
   const rows = await db.query(headSql(names), [entrypoints, limit]);
   const jobs = rows.filter(({ id }) => id !== null).map(toReadyJob);
-  return { jobs, took: Number(rows[0]?.['took']) };
+  const took = rows[0]?.['took'] ?? undefined;
+  return { jobs, took: took === undefined ? undefined : Number(took) };
 }
 
 function toReadyJob(row: Row): ReadyJob {

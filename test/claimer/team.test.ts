@@ -4,8 +4,8 @@ import type { ClaimedJob } from '../../lib/domain/job.js';
 import { deferred, eventually, names, openSession, useWorkerGround } from '../support/index.js';
 
 const NEVER = 600_000;
-// Milliseconds of a claim from the head: who has found nothing behind the place waits for 800. The next poll is after 5,000.
-const SLOW = 200;
+// Milliseconds of a claim from the head: who has found nothing behind the place waits for 160. The next poll is after 5,000.
+const QUICK = 40;
 const SOON = 3_000;
 
 describe('workers of one team', () => {
@@ -69,12 +69,13 @@ describe('workers of one team', () => {
   it('look at the head again, who had seen nothing behind a place that another one of them gave up', async () => {
     const team = new Team();
     const { frontier } = team.courseOf(['work']);
-    frontier.begin([{ id: '1000000', entrypoint: 'work', priority: 0 } as ClaimedJob], SLOW);
     const ran = deferred();
     const worker = await ground.start({ work: () => ran.resolve() }, { team, pollInterval: NEVER });
     await worker.event('listening');
-    await eventually(() => expect(worker.statements()).toBeGreaterThan(1));
-    await pause(100); // it has claimed, and waits
+    await pause(200); // it has looked at the head, and waits
+    frontier.begin([{ id: '1000000', entrypoint: 'work', priority: 0 } as ClaimedJob], QUICK);
+    await ground.database.query(`select pg_notify('${names.channel}', '')`);
+    await pause(80); // it has looked behind the place, and waits
     await ground.addSilently();
     const startedAt = performance.now();
     frontier.forget();
