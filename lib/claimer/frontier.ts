@@ -70,7 +70,7 @@ export class Frontier {
     this.round++;
     this.begunAt = performance.now();
     this.took = took;
-    // It may have waited for a lock. A look tells at once whether there is much to pass by.
+    // There may have been another reason. A look tells at once whether there is much to pass by.
     this.until = this.begunAt + (took < SLOW ? this.pause : 0);
     // By chance, as rivals are at the head, too.
     this.moveBehind(jobs, this.stride * 2 * Math.random());

@@ -5,11 +5,11 @@ import { milliseconds } from './rows.js';
 // planned to lock more rows than its limit.
 
 /** Of the names that are unnested, those that are not paused. */
-const wanted = ({ entrypoint }: Names, arrays: string, columns: string, condition = '') => `
+const wanted = ({ entrypoint }: Names, arrays: string, columns: string) => `
     wanted as materialized (
       select * from unnest(${arrays}) with ordinality as wanted(${columns}, position)
       where not exists (
-        select from ${entrypoint} as entrypoint where entrypoint.name = wanted.name and paused_at is not null)${condition})`;
+        select from ${entrypoint} as entrypoint where entrypoint.name = wanted.name and paused_at is not null))`;
 const WITH_POLICIES = ['$1::text[], $2::int[], $7::text[]', 'name, max_attempts, on_failure'] as const;
 
 const mostUrgent = ({ job }: Names, condition: string, ofEach: string, ofAll: string, columns = '') => `
@@ -140,16 +140,12 @@ export const claimBehindSql = statement(
     ${pick(names, OF_ONE).trim()}`,
 );
 
-/**
- * What claims from the head would look at, the most urgent first. A row without a job tells how long that took when there is none. The
- * tables are locked when the clock is read first.
- */
+/** What claims from the head would look at, the most urgent first. A row without a job tells how long that took when there is none. */
 export const headSql = statement(
   (names) => `
-    with begun as materialized (select clock_timestamp() as at),
-    ${wanted(names, '$1::text[]', 'name', ' and (select at from begun) is not null').trim()},
+    with ${wanted(names, '$1::text[]', 'name').trim()},
     head as materialized (${mostUrgent(names, `wait = 'ready'`, 'limit $2::int', 'limit $2::int', ', wanted.name as entrypoint')})
-    select head.*, ${milliseconds('clock_timestamp() - (select at from begun where exists (select from wanted))')} as took
+    select head.*, case when exists (select from wanted) then ${milliseconds('clock_timestamp() - statement_timestamp()')} end as took
     from (select) as always left join head on true
     order by priority desc, id`,
 );

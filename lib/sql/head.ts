@@ -14,7 +14,7 @@ export interface ReadyJob {
 export interface Head {
   /** The most urgent first. */
   readonly jobs: readonly ReadyJob[];
-  /** Milliseconds of the server, without waits for locks of tables; `undefined` where all entrypoints are paused. */
+  /** Milliseconds of the server; `undefined` where all entrypoints are paused. */
   readonly took: number | undefined;
 }
 
