@@ -36,6 +36,7 @@ export class Claimer {
   private readonly isolation: Isolation;
   private readonly intake: Intake;
   readonly lookout: Lookout;
+  private readonly leave: () => void;
   private loop: Promise<void> | undefined;
 
   constructor(
@@ -51,6 +52,7 @@ export class Claimer {
     this.intake = new Intake(context, book, dispatcher);
     // Where that takes long, the lookout doesn't look for what is ready, and the head is looked at instead.
     const { frontier } = this.course;
+    this.leave = this.course.join(wakeUp);
     this.lookout = new Lookout(context, this.isolation, {
       isDry: () => this.isDry && !frontier.isSlow,
       onReady: () => wakeUp.ring(),
@@ -75,6 +77,7 @@ export class Claimer {
   /** Resolves when no claim is under way any more. */
   async stop(): Promise<void> {
     this.stopped.abort();
+    this.leave();
     this.intake.close();
     await this.loop;
   }
@@ -157,7 +160,7 @@ export class Claimer {
     if (!frontier.isSlow) return void frontier.forget();
     const { db, names, handlers } = this.context;
     const looked = frontier.look(() => readHead(db, names, [...handlers.keys()], SEEN));
-    void looked.then((mayWin) => mayWin && this.wakeUp.ring(), this.report);
+    void looked.then((mayWin) => mayWin && this.course.wake(), this.missed);
   }
 
   /** Returns whether that was put off. */
@@ -225,6 +228,11 @@ export class Claimer {
     this.dispatcher.freed.take();
     return 'again';
   }
+
+  private readonly missed = (error: unknown) => {
+    this.course.wake(); // somebody else may look
+    if (!this.stopped.signal.aborted) this.report(error);
+  };
 
   private readonly report = (error: unknown) => void reportError(this.context, 'claim', error);
 

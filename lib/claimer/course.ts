@@ -1,9 +1,9 @@
 import { claimBehind, claimJobs, claimSeen, type ClaimRequest, type Place, type Won } from '../sql/claim.js';
 import type { Database } from '../sql/database.js';
-import type { ReadyJob } from '../sql/head.js';
 import type { Names } from '../sql/names.js';
 import { Frontier } from './frontier.js';
 import { Pace } from './pace.js';
+import type { Bell } from '../waiting/bell.js';
 import { Turns } from '../waiting/turns.js';
 
 /** Sends a statement that claims so many jobs, and takes in what it wins. */
@@ -31,17 +31,28 @@ export class Course {
   readonly frontier = new Frontier();
   readonly pace = new Pace();
 
+  private readonly bells = new Set<Bell>();
+
+  /** Has a worker woken when there may be something for any of them. Returns how it leaves. */
+  join(wakeUp: Bell): () => void {
+    this.bells.add(wakeUp);
+    return () => void this.bells.delete(wakeUp);
+  }
+
+  wake(): void {
+    for (const bell of this.bells) bell.ring();
+  }
+
   claim(limit: number, claim: Claim): Promise<Found> {
-    const seen = this.frontier.takeSeen(limit);
-    if (seen.length > 0) return this.claimSeen(seen, claim);
+    if (this.frontier.seen.length > 0) return this.claimSeen(limit, claim);
     const place = this.frontier.behind;
     return place === undefined ? this.claimMostUrgent(limit, claim) : this.claimBehind(limit, claim, place);
   }
 
-  private async claimSeen(seen: readonly ReadyJob[], claim: Claim): Promise<Found> {
-    const ids = seen.map(({ id }) => id);
-    const { jobs } = await claim(ids.length, (db, names, request) => claimSeen(db, names, request, ids));
-    this.frontier.wonSeen(jobs);
+  private async claimSeen(limit: number, claim: Claim): Promise<Found> {
+    const ids = this.frontier.seen.map(({ id }) => id);
+    const { jobs } = await claim(limit, (db, names, request) => claimSeen(db, names, request, ids));
+    this.frontier.wonSeen(jobs, limit);
     return 'again';
   }
 

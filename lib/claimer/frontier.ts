@@ -14,6 +14,8 @@ const LONGEST = 60_000;
 const SLOW = 50;
 /** How many jobs a look sees. */
 export const SEEN = 1_000;
+/** How many entrypoints and priorities have a place then. */
+const MOST_PLACES = 8;
 
 /** What rivals took of more than so many jobs since the last claim is worth to be left to them next time. */
 const WIDE_GAP = 250;
@@ -26,19 +28,22 @@ const NARROWING = 0.97;
  * behind the last: it need not look past what is dead, which a long transaction anywhere in the database keeps from being removed.
  */
 export class Frontier {
-  private place: Place | undefined;
+  /** The first is where to go on. There are others only where claims from the head are slow, for when that comes short. */
+  private places: Place[] = [];
+  /** The first, as if nothing behind it had been left to rivals. */
+  private won: Place | undefined;
+  /** How many of the places have come short, one after the other. */
+  private shorts = 0;
   private begunAt = 0;
   private took = 0;
   private until = 0;
   private isLooking = false;
   /** Something may have come since the look began. */
   private isHurried = false;
-  /** Seen before the place, and not claimed yet. */
-  private seen: readonly ReadyJob[] = [];
+  /** Was before the place when it was seen, and is not claimed yet: the most urgent first. */
+  seen: readonly ReadyJob[] = [];
   /** There may be more of them than were seen. */
   private areMany = false;
-  /** Where to go on when nothing is left behind the place. */
-  private previous: Place | undefined;
   /** How many ids behind its last job a claim leaves to rivals, so that each walks in a lane of its own. */
   private stride = 0;
   /** Is another one when there was a full batch at the head, or the place is given up: who saw nothing behind it looks again. */
@@ -72,8 +77,10 @@ export class Frontier {
     this.took = took;
     // There may have been another reason. A look tells at once whether there is much to pass by.
     this.until = this.begunAt + (took < SLOW ? this.pause : 0);
+    this.places = [];
     // By chance, as rivals are at the head, too.
-    this.moveBehind(jobs, this.stride * 2 * Math.random());
+    if (isFull) this.moveBehind(jobs, this.stride * 2 * Math.random());
+    else this.remember(jobs);
   }
 
   /** Looks at the head of the queue. Returns whether there is something before the place, or may be since. */
@@ -86,6 +93,9 @@ export class Frontier {
       const { jobs, took } = await read();
       this.took = took ?? this.took;
       if (place !== undefined && this.place !== undefined) this.see(jobs, place);
+    } catch (error) {
+      this.isHurried = true;
+      throw error;
     } finally {
       this.isLooking = false;
       this.until = performance.now() + (this.isHurried ? this.shortPause : this.pause);
@@ -101,22 +111,25 @@ export class Frontier {
     if (this.seen.length > 0) this.round++;
   }
 
-  /** Up to so many jobs that were seen before the place, to be claimed next. */
-  takeSeen(limit: number): readonly ReadyJob[] {
-    const taken = this.seen.slice(0, limit);
-    this.seen = this.seen.slice(limit);
-    return taken;
+  /** A claim of up to `limit` of what was seen has won these. The rest, or what is more urgent, was not there any more. */
+  wonSeen(jobs: readonly ClaimedJob[], limit: number): void {
+    const last = jobs.at(-1);
+    const position = jobs.length < limit ? SEEN : this.seen.findIndex(({ id }) => id === last?.id);
+    this.seen = this.seen.slice(position + 1);
+    // There may be more.
+    if (last === undefined || this.hurry()) return;
+    if (!this.areMany) return this.remember(jobs);
+    this.places = this.places.filter((place) => !isOf(place, last));
+    this.places.unshift(placeOf(last));
+    this.moveBehind(jobs, 0);
   }
 
-  /** A claim of what was seen has won these. Rivals may have claimed the rest, or all. */
-  wonSeen(jobs: readonly ClaimedJob[]): void {
-    const [first] = jobs;
-    if (first === undefined) return;
-    this.hurry(); // there may be more
-    const { place } = this;
-    if (!this.areMany || place === undefined || isOf(place, first)) return;
-    this.moveBehind(jobs, 0);
-    if (this.place !== undefined) this.previous ??= place;
+  /** Has a place behind them, of each kind that had none. */
+  private remember(jobs: readonly ReadyJob[]): void {
+    const news = jobs.filter((job) => !this.places.some((place) => isOf(place, job)));
+    for (const job of news) this.places = [placeOf(job), ...this.places.filter((place) => !isOf(place, job))];
+    this.places.length = Math.min(this.places.length, MOST_PLACES);
+    if (news.length > 0) this.won = this.place;
   }
 
   /** A claim behind the place has won a full batch. */
@@ -126,6 +139,7 @@ export class Frontier {
     const gap = first - Number(this.place?.after);
     // In a queue of many entrypoints ids have gaps without rivals, too.
     const isWide = gap > Math.max(WIDE_GAP, (last - first) / 4);
+    this.shorts = 0;
     this.stride = isWide ? Math.min(this.stride + gap, WIDEST_STRIDE) : this.stride * NARROWING;
     this.moveBehind(jobs, this.stride);
   }
@@ -138,26 +152,36 @@ export class Frontier {
     return Math.min(this.took * SHORT_REST, LONGEST);
   }
 
+  private get place(): Place | undefined {
+    return this.places[0];
+  }
+
   private moveBehind(jobs: readonly ReadyJob[], distance: number): void {
     const last = jobs.at(-1);
-    if (last === undefined || !isEven(jobs)) this.forget();
-    else {
-      const after = String(BigInt(last.id) + BigInt(Math.floor(distance)));
-      this.place = { entrypoint: last.entrypoint, priority: last.priority, after };
-    }
+    if (last === undefined || !isEven(jobs)) return void this.forget();
+    this.won = placeOf(last);
+    this.places[0] = { ...this.won, after: String(BigInt(last.id) + BigInt(Math.floor(distance))) };
   }
 
   /** A claim behind the place won no more than these. Returns whether there may be something elsewhere. */
   cameShort(jobs: readonly ClaimedJob[]): boolean {
-    if (this.previous !== undefined) {
-      this.place = this.previous;
-      this.previous = undefined;
-      return true;
-    }
     const isAlone = this.stride < 1;
     this.stride = Math.floor(this.stride / 2);
-    if (this.isSlow && jobs.length > 0) this.moveBehind(jobs, 0);
-    return isAlone || this.isSlow ? this.hurry() : this.forget();
+    if (this.isSlow) return this.turnToNext(jobs) || this.hurry();
+    return isAlone ? this.hurry() : this.forget();
+  }
+
+  private turnToNext(jobs: readonly ClaimedJob[]): boolean {
+    const [place, ...others] = this.places;
+    if (place === undefined || this.won === undefined) return false;
+    if (jobs.length > 0) this.moveBehind(jobs, 0);
+    const isBeyond = jobs.length === 0 && place.after !== this.won.after;
+    if (!isBeyond) this.shorts++;
+    this.places = isBeyond ? [this.won, ...others] : [...others, this.won];
+    this.won = this.place;
+    if (isBeyond || this.shorts < this.places.length) return true;
+    this.shorts = 0;
+    return false;
   }
 
   /** There may be something at the head. Returns whether the next claim is from there. */
@@ -171,8 +195,9 @@ export class Frontier {
   /** Returns whether there was a place. */
   forget(): boolean {
     const hadPlace = this.place !== undefined;
-    this.place = undefined;
-    this.previous = undefined;
+    this.places = [];
+    this.won = undefined;
+    this.shorts = 0;
     this.seen = [];
     if (hadPlace) this.round++;
     return hadPlace;
@@ -182,6 +207,10 @@ export class Frontier {
 function isEven(jobs: readonly ReadyJob[]): boolean {
   const [first] = jobs;
   return jobs.every(({ entrypoint, priority }) => entrypoint === first?.entrypoint && priority === first.priority);
+}
+
+function placeOf({ entrypoint, priority, id }: ReadyJob): Place {
+  return { entrypoint, priority, after: id };
 }
 
 function isOf({ entrypoint, priority }: Place, job: ReadyJob): boolean {

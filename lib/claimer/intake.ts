@@ -31,7 +31,7 @@ export class Intake {
   }
 
   async claim<W extends Won>(limit: number, from: (claimant: Claimant) => Promise<W>): Promise<W> {
-    const company = !this.isIdle || !this.book.isEmpty;
+    const company = !this.isIdle || !this.context.team.occupancy.isEmpty;
     const claimant = { claimId: randomUUID(), worker: this.context.label, company, entrypoints: this.entrypoints };
     const result = await from(claimant);
     const { jobs } = result;

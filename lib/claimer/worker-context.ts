@@ -12,7 +12,7 @@ export interface WorkerContext {
   readonly team: Team;
   readonly options: ResolvedWorkerOptions & { readonly notify: boolean; readonly retention: Retention };
   readonly handlers: ReadonlyMap<string, Handler>;
-  /** A label for people: which process this is. No two workers share one, so it also tells what a dead one had. */
+  /** A label for people: which process this is. No two processes share one, so it also tells what a dead one had. */
   readonly label: string;
   readonly observe: WorkerObserver;
 }

@@ -31,6 +31,7 @@ export class Worker {
   private readonly listener: Listener;
   private readonly pulse: Pulse;
   private readonly maintainer: Maintainer;
+  private readonly leave: () => void;
   private stopping: Promise<void> | undefined;
 
   constructor(
@@ -45,6 +46,7 @@ export class Worker {
     this.settler = new Settler(context, this.book, { onRequeued: wake, onWritten: () => freed.ring() });
     this.dispatcher = new Dispatcher(context, this.settler, freed);
     this.claimer = new Claimer(context, this.book, this.dispatcher, this.wakeUp, (stale) => this.pulse.looked(stale));
+    this.leave = context.team.occupancy.enter(() => this.dispatcher.isIdle && this.book.isEmpty);
     const hurry = new Bell();
     this.listener = new Listener(context, listen, this.claimer.lookout, this.wakeUp, hurry);
     const pulse: PulseListener = {
@@ -114,6 +116,7 @@ export class Worker {
     await Promise.all([within(LAST_WORDS, last), this.dispatcher.drain(shutdownTimeout)]);
     await this.flush();
     await within(LAST_BEAT, this.pulse.stop());
+    this.leave();
   }
 
   private async flush(): Promise<void> {

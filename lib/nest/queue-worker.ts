@@ -24,6 +24,9 @@ export interface QueueWorkerContext {
   readonly handlers: () => readonly Handler[];
 }
 
+/** Tells people, and other workers, which process this is. */
+const PROCESS = `${randomBytes(3).toString('hex')}@${hostname()}:${process.pid}`;
+
 // All is written by then, or can't be.
 const END_GRACE = 500;
 
@@ -127,7 +130,7 @@ export class QueueWorker implements PgQueueWorker {
       team,
       options: { ...options.worker, notify: options.notify, retention: options.retention },
       handlers: new Map(handlers.map((handler) => [handler.entrypoint, handler])),
-      label: `${randomBytes(3).toString('hex')}@${hostname()}:${process.pid}`,
+      label: PROCESS,
       observe,
     };
   }

@@ -1,4 +1,5 @@
 import type { DataSource } from 'typeorm';
+import { Occupancy } from '../claimer/occupancy.js';
 import { Team } from '../claimer/team.js';
 import { openPool, type OwnPool } from '../sql/connections.js';
 import { type Database, ownDatabase } from '../sql/database.js';
@@ -22,6 +23,7 @@ interface Shared {
 const CONNECTIONS = 4;
 
 const teams = new Set<Shared>();
+const occupancy = new Occupancy();
 
 /** Finds the workers of this process that serve the same queue through connections of the same kind, or is the first. */
 export function joinTeam(dataSource: DataSource, schema: string): Membership {
@@ -42,7 +44,7 @@ export function joinTeam(dataSource: DataSource, schema: string): Membership {
 }
 
 function found(dataSource: DataSource, schema: string): Shared {
-  const shared = { schema, team: new Team(), own: openPool(dataSource, CONNECTIONS) };
+  const shared = { schema, team: new Team(occupancy), own: openPool(dataSource, CONNECTIONS) };
   teams.add(shared);
   return shared;
 }

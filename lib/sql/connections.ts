@@ -63,6 +63,8 @@ function registering(Base: ClientClass, open: Map<Client, Promise<void>>): Clien
   return class extends Base {
     constructor(config?: ClientConfig) {
       super(config);
+      // A pool listens to it only between its uses, and not from the first moment. Who uses a broken one is told.
+      this.on('error', () => undefined);
       const ended = new Promise<void>((resolve) => this.once('end', resolve));
       open.set(
         this,

@@ -15,7 +15,7 @@ const outcome = `
           else 'failed'
         end`;
 
-// A worker has a label of its own. The row of a claim may be there for a moment longer than its last job.
+// A process has a label of its own. The row of a claim may be there for a moment longer than its last job.
 const isAlone = (names: Names) => `not stale.company and count(*) over (partition by stale.claim_id) = 1
           and not exists (
             select from ${names.claim} as other cross join unnest(other.job_ids) as member(id)

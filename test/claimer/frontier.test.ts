@@ -186,19 +186,21 @@ describe('the place behind which the next claim goes on', () => {
       expect(frontier.behind).toEqual(placeAfter(14));
     });
 
-    it('is kept when a look fails, and there is another one later', async () => {
+    it('is kept when a look fails, and there is another one soon', async () => {
       await expect(frontier.look(() => Promise.reject(new Error('no')))).rejects.toThrow('no');
-      expect(frontier.rest).toBe(2_000);
+      expect(frontier.rest).toBe(400);
       expect(frontier.behind).toEqual(placeAfter(10));
     });
 
-    it('has jobs before it that were seen claimed first, as many as are wanted', async () => {
+    it('has jobs before it that were seen claimed first, and looked for no more when they are won or gone', async () => {
       const { round } = frontier;
-      expect(await frontier.look(() => head([...urgent(70, 80), ...jobs(4, 11, 3)]))).toBe(true);
+      expect(await frontier.look(() => head([...urgent(70, 80, 90), ...jobs(4, 11, 3)]))).toBe(true);
       expect(frontier.round).toBe(round + 1);
-      expect(frontier.takeSeen(2)).toEqual(urgent(70, 80));
-      expect(frontier.takeSeen(2)).toEqual(jobs(4));
-      expect(frontier.takeSeen(2)).toEqual([]);
+      expect(frontier.seen).toEqual([...urgent(70, 80, 90), ...jobs(4)]);
+      frontier.wonSeen(urgent(80), 1);
+      expect(frontier.seen).toEqual([...urgent(90), ...jobs(4)]);
+      frontier.wonSeen(urgent(90), 2);
+      expect(frontier.seen).toEqual([]);
     });
 
     it('counts as seen before it what was so when the look began', async () => {
@@ -208,7 +210,7 @@ describe('the place behind which the next claim goes on', () => {
       });
       frontier.advance(jobs(11, 12, 13));
       expect(await looked).toBe(false);
-      expect(frontier.takeSeen(9)).toEqual([]);
+      expect(frontier.seen).toEqual([]);
     });
 
     it('is followed by another look sooner when something was told of meanwhile, or won before it', async () => {
@@ -217,36 +219,71 @@ describe('the place behind which the next claim goes on', () => {
       expect(await looked).toBe(true);
       expect(frontier.rest).toBe(400);
       expect(await frontier.look(() => head(jobs(2)))).toBe(true);
-      frontier.wonSeen([]); // by rivals
+      frontier.wonSeen([], 5); // by rivals
       expect(frontier.rest).toBe(2_000);
-      frontier.wonSeen(jobs(2));
+      await frontier.look(() => head(jobs(2)));
+      frontier.wonSeen(jobs(2), 5);
       expect(frontier.rest).toBe(400);
     });
 
-    it('moves to many that are more urgent, and back when nothing is left there', async () => {
+    it('moves behind many, and on when nothing is left there', async () => {
       expect(await frontier.look(() => head(crowd((id) => job(id, 'urgent', 9))))).toBe(true);
-      frontier.wonSeen(urgent(1, 2));
+      frontier.wonSeen(urgent(1, 2), 2);
       expect(frontier.behind).toEqual({ entrypoint: 'urgent', priority: 9, after: '2' });
       expect(frontier.cameShort([])).toBe(true);
       expect(frontier.behind).toEqual(placeAfter(10));
       expect(frontier.cameShort([])).toBe(false);
     });
 
-    it.each([
-      ['few', urgent(1, 2), urgent(1, 2)],
-      ['many of its own kind', crowd((id) => job(id)), jobs(1, 2)],
-    ])('stays where it is beside %s', async (_, seen, won) => {
+    it('moves back behind many of its own kind', async () => {
       frontier.begin(jobs(SEEN), 100);
-      expect(await frontier.look(() => head(seen))).toBe(true);
-      frontier.wonSeen(won);
-      expect(frontier.behind).toEqual(placeAfter(SEEN));
+      expect(await frontier.look(() => head(crowd((id) => job(id))))).toBe(true);
+      frontier.wonSeen(jobs(1, 2), 2);
+      expect(frontier.behind).toEqual(placeAfter(2));
+      expect(frontier.cameShort([])).toBe(false);
+    });
+
+    it('is one of several where there are few of other kinds, which take turns as they come short', async () => {
+      expect(await frontier.look(() => head([...urgent(70), job(71, 'other'), job(75, 'other')]))).toBe(true);
+      frontier.wonSeen([...urgent(70), job(71, 'other'), job(75, 'other')], 9);
+      const afters = () => {
+        const after = frontier.behind?.after;
+        return [after, frontier.cameShort(after === '70' ? urgent(99) : [])];
+      };
+      expect([afters(), afters(), afters()]).toEqual([
+        ['75', true],
+        ['70', true],
+        ['10', false],
+      ]);
+      expect([afters(), afters(), afters()]).toEqual([
+        ['75', true],
+        ['99', true],
+        ['10', false],
+      ]);
+    });
+
+    it('is one of eight at the most', async () => {
+      const kinds = Array.from({ length: 12 }, (_, nth) => job(nth, 'work', 20 - nth));
+      expect(await frontier.look(() => head(kinds))).toBe(true);
+      frontier.wonSeen(kinds, 99);
+      let places = 1;
+      while (frontier.cameShort([])) places++;
+      expect(places).toBe(8);
+    });
+
+    it('is that of the last job that was won, when nothing lies behind what was left to rivals', () => {
+      frontier.advance(Array.from({ length: 10 }, (_, nth) => job(100_000 + nth)));
+      expect(frontier.behind).toEqual(placeAfter(100_009 + 99_990));
+      expect(frontier.cameShort([])).toBe(true);
+      expect(frontier.behind).toEqual(placeAfter(100_009));
+      expect(frontier.cameShort([])).toBe(false);
     });
 
     it('is given up beside many of several kinds', async () => {
       expect(await frontier.look(() => head(crowd((id) => job(id, 'urgent', id % 3))))).toBe(true);
-      frontier.wonSeen([job(1, 'urgent', 2), job(2, 'urgent', 1)]);
+      frontier.wonSeen([job(1, 'urgent', 2), job(2, 'urgent', 1)], 2);
       expect(frontier.behind).toBeUndefined();
-      expect(frontier.takeSeen(9)).toEqual([]);
+      expect(frontier.seen).toEqual([]);
     });
 
     it('is given up after a look that was quick, unless all entrypoints are paused', async () => {
@@ -270,7 +307,7 @@ describe('the place behind which the next claim goes on', () => {
       frontier.forget();
       expect(await looked).toBe(false);
       expect(frontier.behind).toBeUndefined();
-      expect(frontier.takeSeen(1)).toEqual([]);
+      expect(frontier.seen).toEqual([]);
     });
   });
 });
