@@ -1,11 +1,13 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Team } from '../../lib/claimer/team.js';
 import type { ClaimedJob } from '../../lib/domain/job.js';
-import { deferred, eventually, names, openSession, useWorkerGround } from '../support/index.js';
+import { deferred, eventually, names, openSession, takeAway, useWorkerGround } from '../support/index.js';
 
 const NEVER = 600_000;
 // Milliseconds of a claim from the head: who has found nothing behind the place waits for 160. The next poll is after 5,000.
 const QUICK = 40;
+// So long that it is looked at the head beside claims behind the place.
+const SLOW = 100;
 const SOON = 3_000;
 
 describe('workers of one team', () => {
@@ -81,6 +83,52 @@ describe('workers of one team', () => {
     frontier.forget();
     await ran.promise;
     expect(performance.now() - startedAt).toBeLessThan(SOON);
+  });
+
+  it('are told what a look at the head has seen, as who has looked may be busy by then', async () => {
+    const team = new Team();
+    const { frontier } = team.courseOf(['work', 'late']);
+    const [looking, done] = [deferred(), deferred()];
+    const look = frontier.look.bind(frontier);
+    frontier.look = (read) => look(() => looking.promise.then(read));
+    frontier.begin([{ id: '100', entrypoint: 'work', priority: 0 } as ClaimedJob], SLOW);
+    await ground.database.query(`alter table ${names.job} alter column id restart with 200`);
+    const [busy, ran] = [deferred(), deferred()];
+    const handlers = { work: () => (busy.resolve(), done.promise), late: () => ran.resolve() };
+    const options = { team, concurrency: 1, pollInterval: NEVER };
+    await ground.queue.add('work');
+    await ground.start(handlers, options);
+    await busy.promise;
+    const idle = await ground.start(handlers, options);
+    await idle.event('listening');
+    await pause(200); // it has looked behind the place, and waits
+    await ground.database.query(`insert into ${names.job} (id, entrypoint) overriding system value values (1, 'late')`);
+    const startedAt = performance.now();
+    looking.resolve();
+    await ran.promise;
+    expect(performance.now() - startedAt).toBeLessThan(SOON);
+    done.resolve();
+  });
+
+  it.each([
+    ['each other', true, [0, 0]],
+    ['nobody', false, [1, 1]],
+  ])('keep %s company: what kills their process is not taken for a job that was alone', async (_, isTeam, attempts) => {
+    const team = new Team();
+    const done = deferred();
+    for (const entrypoint of ['one', 'other']) {
+      const begun = deferred();
+      const options = { team: isTeam ? team : new Team(), label: isTeam ? 'process' : entrypoint };
+      await ground.start({ [entrypoint]: () => (begun.resolve(), done.promise) }, { ...options, pollInterval: NEVER });
+      await ground.queue.add({ entrypoint, maxAttempts: 1 });
+      await begun.promise;
+    }
+    const dissolved = await takeAway(ground.database);
+    expect(dissolved.map(({ outcome }) => outcome)).toEqual(isTeam ? ['lost', 'lost'] : ['failed', 'failed']);
+    expect(await ground.database.query(`select attempt from ${names.job} order by id`)).toEqual(
+      attempts.map((attempt) => ({ attempt })),
+    );
+    done.resolve();
   });
 
   /** Has whoever claims a job of `stuck` wait for a lock, until the session ends that it resolves with. */

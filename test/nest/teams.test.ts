@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Entrypoint } from 'nestjs-pgqueue';
 import { joinTeam } from '../../lib/nest/teams.js';
-import { deferred, eventually } from '../support/index.js';
+import { deferred, eventually, startGoodbyeProxy } from '../support/index.js';
 import { useGround } from './support/index.js';
 
 const GRACE = 500;
@@ -65,6 +65,15 @@ describe('workers of one process', () => {
     await Promise.all(members.map((each) => each.leave(GRACE)));
   });
 
+  it('outlive a connection that breaks in the moment in which it is there', async () => {
+    const proxy = await startGoodbyeProxy(ground.url);
+    const member = joinTeam(await ground.dataSource(proxy.url), 'pgqueue');
+    for (let nth = 0; nth < 3; nth++) await expect(member.db.query('select 1')).rejects.toThrow();
+    expect(proxy.goodbyes()).toBe(3);
+    await member.leave(GRACE);
+    await proxy.close();
+  });
+
   it('that leave take with them what gets no answer, and nothing of the others', async () => {
     const members = [joinTeam(await connect(), 'pgqueue'), joinTeam(await connect(), 'pgqueue')] as const;
     const [first, second] = members;
@@ -103,6 +112,9 @@ describe('workers of one process', () => {
     await second.queue.enqueue('work1');
     await handled[1]?.promise;
     await second.close();
+    // What they had is told apart from that of other processes.
+    const workers = await ground.database.query<{ worker: string }>('select distinct worker from pgqueue.job_log');
+    expect(workers).toEqual([{ worker: expect.stringMatching(/^[0-9a-f]{6}@.+:\d+$/) as string }]);
     expect(await connections()).toBe(0);
   });
 });

@@ -8,6 +8,7 @@ export { explain, explainPrepared } from './explain.js';
 export { silentLogger } from './silent-logger.js';
 export { startApp, type TestApp } from './test-app.js';
 export { startProxy, type TcpProxy } from './tcp-proxy.js';
+export { type GoodbyeProxy, startGoodbyeProxy } from './goodbye-proxy.js';
 export { startWorker, type TestHandlers, type TestWorker, type TestWorkerOptions } from './test-worker.js';
 export {
   type Claim,
