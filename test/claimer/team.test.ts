@@ -123,6 +123,8 @@ describe('workers of one team', () => {
       await ground.queue.add({ entrypoint, maxAttempts: 1 });
       await begun.promise;
     }
+    const claims = await ground.database.query(`select company from ${names.claim} order by job_ids`);
+    expect(claims).toEqual([{ company: false }, { company: isTeam }]);
     const dissolved = await takeAway(ground.database);
     expect(dissolved.map(({ outcome }) => outcome)).toEqual(isTeam ? ['lost', 'lost'] : ['failed', 'failed']);
     expect(await ground.database.query(`select attempt from ${names.job} order by id`)).toEqual(
