@@ -12,6 +12,7 @@ const LONGEST = 60_000;
 
 /** Where a claim from the head takes so many milliseconds of the server, the head is looked at beside claims behind the place. */
 const SLOW = 50;
+const QUICK = SLOW - 1;
 /** How many jobs a look sees. */
 export const SEEN = 1_000;
 /** How many entrypoints and priorities have a place then. */
@@ -36,6 +37,8 @@ export class Frontier {
   private shorts = 0;
   private begunAt = 0;
   private took = 0;
+  /** The last claim has won a full batch. */
+  private isDeep = false;
   private until = 0;
   private isLooking = false;
   /** Something may have come since the look began. */
@@ -75,8 +78,9 @@ export class Frontier {
     this.round++;
     this.begunAt = performance.now();
     this.took = took;
-    // There may have been another reason. A look tells at once whether there is much to pass by.
-    this.until = this.begunAt + (took < SLOW ? this.pause : 0);
+    this.isDeep = isFull;
+    // There may have been another reason. A look tells soon whether there is much to pass by.
+    this.until = this.begunAt + (isFull ? pauseFor(Math.min(took, SLOW)) : 0);
     this.places = [];
     // By chance, as rivals are at the head, too.
     if (isFull) this.moveBehind(jobs, this.stride * 2 * Math.random());
@@ -91,14 +95,15 @@ export class Frontier {
     this.begunAt = performance.now();
     try {
       const { jobs, took } = await read();
-      this.took = took ?? this.took;
+      // Claims may be slow for want of a processor, which is no reason for more of them.
+      if (took !== undefined) this.took = this.isDeep ? Math.max(took, Math.min(this.took, QUICK)) : took;
       if (place !== undefined && this.place !== undefined) this.see(jobs, place);
     } catch (error) {
       this.isHurried = true;
       throw error;
     } finally {
       this.isLooking = false;
-      this.until = performance.now() + (this.isHurried ? this.shortPause : this.pause);
+      this.until = performance.now() + (this.isHurried ? this.shortPause : pauseFor(this.took));
     }
     return this.isHurried || this.seen.length > 0;
   }
@@ -140,12 +145,9 @@ export class Frontier {
     // In a queue of many entrypoints ids have gaps without rivals, too.
     const isWide = gap > Math.max(WIDE_GAP, (last - first) / 4);
     this.shorts = 0;
+    this.isDeep = true;
     this.stride = isWide ? Math.min(this.stride + gap, WIDEST_STRIDE) : this.stride * NARROWING;
     this.moveBehind(jobs, this.stride);
-  }
-
-  private get pause(): number {
-    return Math.max(SHORTEST, Math.min(this.took * REST, LONGEST));
   }
 
   private get shortPause(): number {
@@ -165,6 +167,7 @@ export class Frontier {
 
   /** A claim behind the place won no more than these. Returns whether there may be something elsewhere. */
   cameShort(jobs: readonly ClaimedJob[]): boolean {
+    this.isDeep = false;
     const isAlone = this.stride < 1;
     this.stride = Math.floor(this.stride / 2);
     if (this.isSlow) return this.turnToNext(jobs) || this.hurry();
@@ -202,6 +205,10 @@ export class Frontier {
     if (hadPlace) this.round++;
     return hadPlace;
   }
+}
+
+function pauseFor(took: number): number {
+  return Math.max(SHORTEST, Math.min(took * REST, LONGEST));
 }
 
 function isEven(jobs: readonly ReadyJob[]): boolean {
