@@ -1,6 +1,7 @@
 import { compareIds, type ClaimedJob } from '../domain/job.js';
 import type { Place } from '../sql/claim.js';
 import type { Head, ReadyJob } from '../sql/head.js';
+import { BATCH } from './prefetch.js';
 
 /** Milliseconds for which more urgent jobs, and those that were committed late, may be passed by. */
 const SHORTEST = 50;
@@ -80,7 +81,7 @@ export class Frontier {
     this.took = took;
     this.isDeep = isFull;
     // There may have been another reason. A look tells soon whether there is much to pass by.
-    this.until = this.begunAt + (isFull ? pauseFor(Math.min(took, SLOW)) : 0);
+    this.until = this.begunAt + (isFull ? this.pauseFor(Math.min(took, SLOW)) : 0);
     this.places = [];
     // By chance, as rivals are at the head, too.
     if (isFull) this.moveBehind(jobs, this.stride * 2 * Math.random());
@@ -103,7 +104,7 @@ export class Frontier {
       throw error;
     } finally {
       this.isLooking = false;
-      this.until = performance.now() + (this.isHurried ? this.shortPause : pauseFor(this.took));
+      this.until = performance.now() + (this.isHurried ? this.shortPause : this.pauseFor(this.took));
     }
     return this.isHurried || this.seen.length > 0;
   }
@@ -148,6 +149,11 @@ export class Frontier {
     this.isDeep = true;
     this.stride = isWide ? Math.min(this.stride + gap, WIDEST_STRIDE) : this.stride * NARROWING;
     this.moveBehind(jobs, this.stride);
+  }
+
+  private pauseFor(took: number): number {
+    const rivals = this.stride / BATCH;
+    return Math.max(SHORTEST, Math.min(took * REST * (1 + rivals), LONGEST));
   }
 
   private get shortPause(): number {
@@ -205,10 +211,6 @@ export class Frontier {
     if (hadPlace) this.round++;
     return hadPlace;
   }
-}
-
-function pauseFor(took: number): number {
-  return Math.max(SHORTEST, Math.min(took * REST, LONGEST));
 }
 
 function isEven(jobs: readonly ReadyJob[]): boolean {

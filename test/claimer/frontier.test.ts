@@ -37,8 +37,8 @@ describe('the place behind which the next claim goes on', () => {
     [2.5, 50],
     [10, 200],
     [49, 980],
-    [50, 0],
-    [1_000, 0],
+    [50, 1_000],
+    [1_000, 1_000],
   ])('where a claim from the head takes %d ms, it is looked at after %d ms', (took, rest) => {
     frontier.begin(jobs(1), took);
     expect(frontier.rest).toBe(rest);
@@ -130,6 +130,17 @@ describe('the place behind which the next claim goes on', () => {
       jest.spyOn(Math, 'random').mockReturnValue(0.5);
       frontier.begin(range(1), 10);
       expect(frontier.behind).toEqual(placeAfter(1_000 + 5_000));
+    });
+
+    it('looks at the head the more rarely, the more they are', () => {
+      frontier.begin(range(1), 40);
+      expect(frontier.rest).toBe(800);
+      frontier.advance(range(2_001)); // one
+      jest.spyOn(Math, 'random').mockReturnValue(0);
+      frontier.begin(range(1), 40);
+      expect(frontier.rest).toBeCloseTo(1_600, -1);
+      expect(frontier.hurry()).toBe(false);
+      expect(frontier.rest).toBe(160);
     });
 
     it('counts ids beyond what a number can hold', () => {
@@ -292,6 +303,13 @@ describe('the place behind which the next claim goes on', () => {
       await frontier.look(() => head([], 1));
       expect(frontier.isSlow).toBe(false);
       expect(frontier.hurry()).toBe(true);
+    });
+
+    it('is kept in a deep queue after a look that was quick, as long as claims may be slow for another reason', async () => {
+      frontier.advance(jobs(11, 12));
+      await frontier.look(() => head([], 1));
+      expect(frontier.isSlow).toBe(false);
+      expect(frontier.rest).toBe(980);
     });
 
     it('has the head looked at again when a look gets no answer', () => {
