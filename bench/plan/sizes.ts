@@ -30,7 +30,7 @@ export const FULL: Sizes = {
   drain: 300_000,
   longestDrain: 15_000,
   enqueueFor: 5_000,
-  bulk: 200_000,
+  bulk: 500_000,
   latencies: 1_000,
   idleFor: 120_000,
   growthRounds: 3,
