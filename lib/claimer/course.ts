@@ -30,7 +30,6 @@ export class Course {
   readonly settles = new Turns(LONGEST_TURN);
   readonly frontier = new Frontier();
   readonly pace = new Pace();
-
   private readonly bells = new Set<Bell>();
 
   /** Has a worker woken when there may be something for any of them. Returns how it leaves. */
