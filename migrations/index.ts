@@ -5,6 +5,7 @@ import { EnqueueFunctions } from './3-enqueue-functions.js';
 import { Statistics } from './4-statistics.js';
 import { BulkEnqueue } from './5-bulk-enqueue.js';
 import { RoomForClaims } from './6-room-for-claims.js';
+import { JobsAlike } from './7-jobs-alike.js';
 
 /** All versions of the schema, in order. Append only: a released migration never changes. */
 export const MIGRATIONS: readonly (new (schema: string) => MigrationInterface)[] = [
@@ -14,4 +15,5 @@ export const MIGRATIONS: readonly (new (schema: string) => MigrationInterface)[]
   Statistics,
   BulkEnqueue,
   RoomForClaims,
+  JobsAlike,
 ];

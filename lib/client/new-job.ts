@@ -1,4 +1,5 @@
 import { types } from 'node:util';
+import { BYTES_OF_A_CHARACTER, isLonger } from '../domain/bytes.js';
 import { checkEntrypointName } from '../domain/entrypoint-name.js';
 import { InvalidOptionError, InvalidPayloadError } from '../domain/errors.js';
 import { isShallow, isTooLong, JSON_LEVELS } from '../domain/json.js';
@@ -23,7 +24,7 @@ const isConflictPolicy = (value: unknown): value is ConflictPolicy =>
 const DEDUPE_KEY_BYTES = 1_024;
 
 export function checkDedupeKey(value: unknown, option: string): string {
-  if (typeof value === 'string' && value !== '' && Buffer.byteLength(value) <= DEDUPE_KEY_BYTES) {
+  if (typeof value === 'string' && value !== '' && !isLonger(value, DEDUPE_KEY_BYTES)) {
     if (!value.includes('\0') && value.isWellFormed()) return value;
   }
   const expected = `a string of 1 to ${DEDUPE_KEY_BYTES} bytes, without U+0000 and without lone surrogates (hash a longer one)`;
@@ -64,8 +65,6 @@ export const checkJobs: Check<readonly NewJob[]> = (value, where) => {
     `at most ${CALL_BYTES} bytes in one call: make several calls`,
   );
 };
-
-const BYTES_OF_A_CHARACTER = 3;
 
 // To count bytes takes longer than to see that they are few.
 function bytesOf(jobs: readonly NewJob[]): number {
@@ -139,10 +138,7 @@ function toJson(value: unknown, entrypoint: string, what: string): string {
   const json = stringify(value, entrypoint, what);
   if (json === undefined)
     throw new InvalidPayloadError(entrypoint, `${what} is a ${typeof value}, which JSON doesn't have`);
-  if (json.length * BYTES_OF_A_CHARACTER > JSON_BYTES) {
-    const bytes = Buffer.byteLength(json);
-    if (bytes > JSON_BYTES) throw tooLarge(entrypoint, what, `${bytes} bytes`);
-  }
+  if (isLonger(json, JSON_BYTES)) throw tooLarge(entrypoint, what, `${Buffer.byteLength(json)} bytes`);
   if (!isShallow(json)) {
     throw new InvalidPayloadError(entrypoint, `${what} nests deeper than ${JSON_LEVELS} levels of JSON`);
   }

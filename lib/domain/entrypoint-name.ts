@@ -1,3 +1,4 @@
+import { isLonger } from './bytes.js';
 import { InvalidOptionError } from './errors.js';
 
 /** Names are index keys and labels, so they stay short. */
@@ -8,7 +9,7 @@ export function checkEntrypointName(value: unknown, option: string): string {
   if (typeof value !== 'string' || value === '') {
     throw new InvalidOptionError(option, value, 'a name: a string that is not empty');
   }
-  if (Buffer.byteLength(value) > ENTRYPOINT_NAME_BYTES) {
+  if (isLonger(value, ENTRYPOINT_NAME_BYTES)) {
     throw new InvalidOptionError(option, value, `a name of at most ${ENTRYPOINT_NAME_BYTES} bytes`);
   }
   if (value.includes('\0') || !value.isWellFormed()) {

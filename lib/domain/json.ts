@@ -68,8 +68,20 @@ function lookAt(value: unknown, walk: Walk, level: number): void {
   walk.length += leastLength(value);
   if (typeof value !== 'object' || value === null || level > JSON_LEVELS) return;
   if (ArrayBuffer.isView(value) || 'toJSON' in value || isOver(walk)) return;
-  const parts: readonly unknown[] = Array.isArray(value) ? value : Object.values(value);
-  for (let index = 0; index < parts.length && !isOver(walk); index++) lookAt(parts[index], walk, level + 1);
+  if (Array.isArray(value)) return lookAtEach(value, walk, level);
+  const fields = value as Readonly<Record<string, unknown>>;
+  // V8 keeps the keys of objects of one shape, but not their values.
+  for (const key of Object.keys(fields)) {
+    if (isOver(walk)) return;
+    lookAt(fields[key], walk, level + 1);
+  }
+}
+
+function lookAtEach(values: readonly unknown[], walk: Walk, level: number): void {
+  for (const value of values) {
+    if (isOver(walk)) return;
+    lookAt(value, walk, level + 1);
+  }
 }
 
 // An element takes a digit and a comma.

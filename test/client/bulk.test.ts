@@ -18,8 +18,11 @@ describe('enqueueMany', () => {
 
   const count = async () => (await database.query('select count(*)::int from pgqueue.job'))[0]?.['count'];
 
-  it('stores more jobs than a statement may have parameters, and returns their ids in order', async () => {
-    const jobs = Array.from({ length: COUNT }, (_, n) => ({ entrypoint: `name ${n % 7}`, payload: n, priority: -n }));
+  it.each<[string, (n: number) => Partial<JobInput>]>([
+    ['that differ', (n) => ({ entrypoint: `name ${n % 7}`, priority: -n })],
+    ['that are alike', () => ({})],
+  ])('stores more jobs %s than a statement may have parameters, and returns their ids in order', async (_, like) => {
+    const jobs = Array.from({ length: COUNT }, (_each, n) => ({ entrypoint: 'name', payload: n, ...like(n) }));
     const results = await producer.queue.enqueueMany(jobs);
     const rows = await database.query<{ id: string; n: number }>('select id, payload::text::int as n from pgqueue.job');
     const stored = new Map(rows.map(({ id, n }) => [id, n]));
@@ -142,6 +145,12 @@ describe('enqueueMany', () => {
       ],
     ],
     [
+      'in their payloads',
+      [1, undefined, null, 'é"\\', '€'.repeat(30), 'a'.repeat(70), 'ü'.repeat(70)].map((payload) => {
+        return { entrypoint: 'one', payload, priority: 5, delay: 3_600_000 };
+      }),
+    ],
+    [
       'in nothing',
       Array<JobInput>(3).fill({ entrypoint: 'one', payload: 1, priority: 5, delay: 3_600_000, maxAttempts: 4 }),
     ],
@@ -167,12 +176,18 @@ describe('enqueueMany', () => {
     );
   });
 
-  it('writes nothing, and says so, when a trigger leaves jobs out', async () => {
+  it.each<[string, EnqueueOptions]>([
+    ['that differ', { priority: 1 }],
+    ['that are alike', {}],
+  ])('writes nothing, and says so, when a trigger leaves out some of the jobs %s', async (_, options) => {
     await database.query(`
-      create function leave_out() returns trigger language plpgsql as
-        $$ begin return case when new.priority = 13 then null else new end; end $$;
+      create or replace function leave_out() returns trigger language plpgsql as
+        $$ begin return case when new.payload::text = '13' then null else new end; end $$;
       create trigger leave_out before insert on pgqueue.job for each row execute function leave_out()`);
-    const attempt = producer.queue.enqueueMany([{ entrypoint: 'name' }, { entrypoint: 'name', priority: 13 }]);
+    const attempt = producer.queue.enqueueMany([
+      { entrypoint: 'name' },
+      { entrypoint: 'name', payload: 13, ...options },
+    ]);
     await expect(attempt).rejects.toThrow('Of 2 jobs 1 were inserted');
     expect(await count()).toBe(0);
     await database.query('drop trigger leave_out on pgqueue.job');
