@@ -15,7 +15,7 @@ export interface Sizes {
   readonly growthSize: number;
   readonly running: number;
   readonly pinnedFor: number;
-  /** Half a minute of a worker, as it looks at the head of the queue beside now and then. */
+  /** More than a minute of a worker: looks at the head of the queue, and autovacuum, come once a minute. */
   readonly pinnedJobs: number;
   readonly contention: number;
   readonly strategyRounds: number;
@@ -39,7 +39,7 @@ export const FULL: Sizes = {
   growthSize: 1_000_000,
   running: 10_000,
   pinnedFor: 600_000,
-  pinnedJobs: 3_000_000,
+  pinnedJobs: 6_000_000,
   contention: 1_000_000,
   strategyRounds: 3,
   strategyJobs: 100_000,
