@@ -27,7 +27,7 @@ export interface Sizes {
 
 export const FULL: Sizes = {
   rounds: 3,
-  drain: 300_000,
+  drain: 1_000_000,
   longestDrain: 15_000,
   enqueueFor: 5_000,
   bulk: 500_000,
