@@ -29,8 +29,8 @@ export class JobsAlike extends PgQueueMigration {
 function insertAlike({ job }: Names): string {
   return `
         with inserted as (
-        insert into ${job} as job (entrypoint, payload, priority, run_at, created_at, wait)
-        select first_entrypoint, input.payload, first_priority, due_by_default, at_once,
+        insert into ${job} as job (entrypoint, payload, headers, priority, max_attempts, run_at, created_at, wait)
+        select first_entrypoint, input.payload, null, first_priority, null, due_by_default, at_once,
           case when due_by_default > at_once then 'later' else 'ready' end
         from unnest($2) with ordinality as input(payload, position)
         order by input.position

@@ -32,7 +32,7 @@ export const FULL: Sizes = {
   enqueueFor: 5_000,
   bulk: 500_000,
   latencies: 1_000,
-  idleFor: 120_000,
+  idleFor: 300_000,
   growthRounds: 3,
   growthJobs: 200_000,
   peerGrowthJobs: 2_000,

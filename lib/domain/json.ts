@@ -62,12 +62,13 @@ interface Walk {
 
 const isOver = ({ bytes, length, seen }: Walk) => length > bytes || seen >= MOST_VALUES;
 
-// What is deeper is refused anyway. What toJSON() returns isn't known yet, and it is called once.
+// What is deeper is refused anyway.
 function lookAt(value: unknown, walk: Walk, level: number): void {
   walk.seen++;
+  if (typeof value === 'string') walk.length += value.length;
+  if (typeof value !== 'object' || value === null || level > JSON_LEVELS || hasOwnJson(value)) return;
   walk.length += leastLength(value);
-  if (typeof value !== 'object' || value === null || level > JSON_LEVELS) return;
-  if (ArrayBuffer.isView(value) || 'toJSON' in value || isOver(walk)) return;
+  if (ArrayBuffer.isView(value) || isOver(walk)) return;
   if (Array.isArray(value)) return lookAtEach(value, walk, level);
   const fields = value as Readonly<Record<string, unknown>>;
   // V8 keeps the keys of objects of one shape, but not their values.
@@ -77,17 +78,20 @@ function lookAt(value: unknown, walk: Walk, level: number): void {
   }
 }
 
+// By index, as JSON.stringify: an array may have another iterator, or none.
 function lookAtEach(values: readonly unknown[], walk: Walk, level: number): void {
-  for (const value of values) {
-    if (isOver(walk)) return;
-    lookAt(value, walk, level + 1);
-  }
+  for (let index = 0; index < values.length && !isOver(walk); index++) lookAt(values[index], walk, level + 1);
+}
+
+const toJsonOfBuffer: unknown = Reflect.get(Buffer.prototype, 'toJSON');
+
+// What toJSON() returns isn't known yet, and it is called once.
+function hasOwnJson(value: object): boolean {
+  return 'toJSON' in value && value.toJSON !== toJsonOfBuffer;
 }
 
 // An element takes a digit and a comma.
-function leastLength(value: unknown): number {
-  if (typeof value === 'string') return value.length;
-  if (typeof value !== 'object') return 0;
+function leastLength(value: object): number {
   if (ArrayBuffer.isView(value)) return 'length' in value ? 2 * Number(value.length) : 0;
   return Array.isArray(value) ? 2 * value.length : 0;
 }

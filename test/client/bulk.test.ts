@@ -193,6 +193,17 @@ describe('enqueueMany', () => {
     await database.query('drop trigger leave_out on pgqueue.job');
   });
 
+  it('leaves out no column, so that a default of its own makes no difference', async () => {
+    await database.query(`
+      alter table pgqueue.job alter max_attempts set default 3, alter headers set default '{"a": 1}'`);
+    await producer.queue.enqueue('name');
+    for (const entrypoint of ['name', 'other'])
+      await producer.queue.enqueueMany([{ entrypoint: 'name' }, { entrypoint }]);
+    const rows = await database.query('select max_attempts, headers from pgqueue.job');
+    expect(rows).toEqual(Array(5).fill({ max_attempts: null, headers: null }));
+    await database.query('alter table pgqueue.job alter max_attempts drop default, alter headers drop default');
+  });
+
   it('takes a delay as enqueue does', async () => {
     await producer.queue.enqueue('name', 1, { delay: 3_600_000 });
     await producer.queue.enqueueMany([{ entrypoint: 'name', payload: 1, delay: 3_600_000 }]);

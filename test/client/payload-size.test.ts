@@ -44,6 +44,19 @@ describe('a payload that is too large or too deep', () => {
     expect(rows).toEqual([{ length: size * MB + 2 }]);
   });
 
+  it.each<[string, () => unknown, unknown]>([
+    ['an array without an iterator', () => Object.assign([1, 2], { [Symbol.iterator]: undefined }), [1, 2]],
+    [
+      'large bytes that know how to be short',
+      () => Object.assign(Buffer.alloc(6 * MB), { toJSON: () => 'short' }),
+      'short',
+    ],
+    ['a large array that knows how to be short', () => Object.assign(new Array(6 * MB), { toJSON: () => 1 }), 1],
+  ])('is what JSON.stringify makes of it: %s', async (_, make, expected) => {
+    await app.queue.enqueue('work', make());
+    expect(await ground.database.query('select payload from pgqueue.job')).toEqual([{ payload: expected }]);
+  });
+
   it('is none of 1,000 levels', async () => {
     await app.queue.enqueue('work', nested(1_000), { headers: { deep: nested(999) } });
     await expect(app.queue.enqueue('work', 1, { headers: { deep: nested(1_000) } })).rejects.toThrow(
