@@ -5,7 +5,7 @@ import type { GroupResult, Results, RunResult } from './results.js';
 /** The whole report. */
 export function markdownOf(results: Results): string {
   const { machine, groups, quick } = results;
-  const head = `${machine.join(' · ')}${quick ? '\n\nA quick run: small numbers, few rounds.' : ''}`;
+  const head = `${machine.join(' · ')}${quick ? '\n\nA quick run: small numbers, few rounds. Some of it lasts for 0.2 seconds, so a bar that is missed here says little.' : ''}`;
   const tables = groups.map((group) => `## ${group.title}\n\n${tableOf(group)}`);
   return ['# Benchmark', head, ...tables, '## Bars', barsTable(results)].join('\n\n');
 }
