@@ -1,6 +1,6 @@
-import { LATER, quoteLiteral } from '../lib/sql/names.js';
+import { quoteLiteral } from '../lib/sql/names.js';
 import { PgQueueMigration } from '../lib/sql/pg-queue-migration.js';
-import { createEnqueue, dropEnqueue } from './3-enqueue.js';
+import { createEnqueue, dropEnqueue, notifyOfJobs } from './3-enqueue.js';
 
 const BULK_ARGUMENTS = [
   ['entrypoints', 'text[]'],
@@ -166,11 +166,7 @@ export class EnqueueFunctions extends PgQueueMigration {
         else
           return query select * from ${schema}.insert_jobs($1, $2, $3, $4, $5, $6, $7, $8, $9);
         end if;
-        if notify then
-          perform pg_notify(${quoteLiteral(channel)}, case
-            when exists (select from unnest($6, $7) as input(delay, run_at) where input.delay > 0 or input.run_at is not null)
-            then '${LATER}' else '' end);
-        end if;
+        ${notifyOfJobs(channel)}
       end`;
     return `
       create function ${schema}.enqueue_jobs(${BULK}, notify boolean) returns ${RESULT}

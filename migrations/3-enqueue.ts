@@ -1,4 +1,4 @@
-import { quoteLiteral, type Names } from '../lib/sql/names.js';
+import { LATER, quoteLiteral, type Names } from '../lib/sql/names.js';
 
 const ARGUMENTS = [
   ['priority', 'integer', '0'],
@@ -40,6 +40,15 @@ const NO_JSON =
 /** `enqueue(entrypoint, payload, …)` for whoever speaks SQL: for a payload that is json, jsonb, or a text of JSON. */
 export function createEnqueue(names: Names): readonly string[] {
   return [createFromJson(names), ...createOverloads(names)];
+}
+
+/** Of jobs whose delays and times are the 6th and the 7th argument, where the argument `notify` asks for it. */
+export function notifyOfJobs(channel: string): string {
+  return `if notify then
+          perform pg_notify(${quoteLiteral(channel)}, case
+            when exists (select from unnest($6, $7) as input(delay, run_at) where input.delay > 0 or input.run_at is not null)
+            then '${LATER}' else '' end);
+        end if;`;
 }
 
 export function dropEnqueue({ schema }: Names): readonly string[] {

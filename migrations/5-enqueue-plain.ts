@@ -1,4 +1,5 @@
-import { LATER, type Names, quoteLiteral } from '../lib/sql/names.js';
+import { type Names, quoteLiteral } from '../lib/sql/names.js';
+import { notifyOfJobs } from './3-enqueue.js';
 
 /**
  * Jobs without a key, as enqueue_jobs inserts them, for the price of little more than the insert. Columns whose values are alike
@@ -22,11 +23,7 @@ export function createEnqueuePlain({ schema, channel }: Names, insert: string): 
             'Of %s jobs %s were inserted', cardinality(payloads), written),
             hint = 'A trigger on the table has left out the others. Nothing of the call is written.';
         end if;
-        if notify then
-          perform pg_notify(${quoteLiteral(channel)}, case
-            when exists (select from unnest($6, $7) as input(delay, run_at) where input.delay > 0 or input.run_at is not null)
-            then '${LATER}' else '' end);
-        end if;
+        ${notifyOfJobs(channel)}
         return ids;
       end`;
   return `create or replace function ${schema}.enqueue_plain(
